@@ -120,7 +120,7 @@ const (
 
 // String returns the standard's names of the bits that are set.
 func (v AccessLevelExType) String() string {
-	return flags(uint64(v), [...]flag{
+	return flags(uint64(v), []flag{
 		{0x1, "CurrentRead"},
 		{0x2, "CurrentWrite"},
 		{0x4, "HistoryRead"},
@@ -134,7 +134,7 @@ func (v AccessLevelExType) String() string {
 		{0x800, "NoSubDataTypes"},
 		{0x1000, "NonVolatile"},
 		{0x2000, "Constant"},
-	}[:])
+	})
 }
 
 // AccessLevelType is the option set of that name.
@@ -154,7 +154,7 @@ const (
 
 // String returns the standard's names of the bits that are set.
 func (v AccessLevelType) String() string {
-	return flags(uint64(v), [...]flag{
+	return flags(uint64(v), []flag{
 		{0x1, "CurrentRead"},
 		{0x2, "CurrentWrite"},
 		{0x4, "HistoryRead"},
@@ -162,7 +162,7 @@ func (v AccessLevelType) String() string {
 		{0x10, "SemanticChange"},
 		{0x20, "StatusWrite"},
 		{0x40, "TimestampWrite"},
-	}[:])
+	})
 }
 
 // AccessRestrictionType is the option set of that name.
@@ -179,12 +179,12 @@ const (
 
 // String returns the standard's names of the bits that are set.
 func (v AccessRestrictionType) String() string {
-	return flags(uint64(v), [...]flag{
+	return flags(uint64(v), []flag{
 		{0x1, "SigningRequired"},
 		{0x2, "EncryptionRequired"},
 		{0x4, "SessionRequired"},
 		{0x8, "ApplyRestrictionsToBrowse"},
-	}[:])
+	})
 }
 
 // ActionState is the enumeration of that name.
@@ -223,11 +223,11 @@ const (
 
 // String returns the standard's names of the bits that are set.
 func (v AlarmMask) String() string {
-	return flags(uint64(v), [...]flag{
+	return flags(uint64(v), []flag{
 		{0x1, "Active"},
 		{0x2, "Unacknowledged"},
 		{0x4, "Unconfirmed"},
-	}[:])
+	})
 }
 
 // ApplicationType is the enumeration of that name.
@@ -292,7 +292,7 @@ const (
 
 // String returns the standard's names of the bits that are set.
 func (v AttributeWriteMask) String() string {
-	return flags(uint64(v), [...]flag{
+	return flags(uint64(v), []flag{
 		{0x1, "AccessLevel"},
 		{0x2, "ArrayDimensions"},
 		{0x4, "BrowseName"},
@@ -319,7 +319,7 @@ func (v AttributeWriteMask) String() string {
 		{0x800000, "RolePermissions"},
 		{0x1000000, "AccessRestrictions"},
 		{0x2000000, "AccessLevelEx"},
-	}[:])
+	})
 }
 
 // AxisScaleEnumeration is the enumeration of that name.
@@ -567,14 +567,14 @@ const (
 
 // String returns the standard's names of the bits that are set.
 func (v DataSetFieldContentMask) String() string {
-	return flags(uint64(v), [...]flag{
+	return flags(uint64(v), []flag{
 		{0x1, "StatusCode"},
 		{0x2, "SourceTimestamp"},
 		{0x4, "ServerTimestamp"},
 		{0x8, "SourcePicoSeconds"},
 		{0x10, "ServerPicoSeconds"},
 		{0x20, "RawData"},
-	}[:])
+	})
 }
 
 // DataSetFieldFlags is the option set of that name.
@@ -588,9 +588,9 @@ const (
 
 // String returns the standard's names of the bits that are set.
 func (v DataSetFieldFlags) String() string {
-	return flags(uint64(v), [...]flag{
+	return flags(uint64(v), []flag{
 		{0x1, "PromotedField"},
-	}[:])
+	})
 }
 
 // DataSetOrderingType is the enumeration of that name.
@@ -717,11 +717,11 @@ const (
 
 // String returns the standard's names of the bits that are set.
 func (v EventNotifierType) String() string {
-	return flags(uint64(v), [...]flag{
+	return flags(uint64(v), []flag{
 		{0x1, "SubscribeToEvents"},
 		{0x4, "HistoryRead"},
 		{0x8, "HistoryWrite"},
-	}[:])
+	})
 }
 
 // ExceptionDeviationFormat is the enumeration of that name.
@@ -994,7 +994,7 @@ const (
 
 // String returns the standard's names of the bits that are set.
 func (v JsonDataSetMessageContentMask) String() string {
-	return flags(uint64(v), [...]flag{
+	return flags(uint64(v), []flag{
 		{0x1, "DataSetWriterId"},
 		{0x2, "MetaDataVersion"},
 		{0x4, "SequenceNumber"},
@@ -1007,7 +1007,7 @@ func (v JsonDataSetMessageContentMask) String() string {
 		{0x200, "WriterGroupName"},
 		{0x400, "MinorVersion"},
 		{0x800, "FieldEncoding2"},
-	}[:])
+	})
 }
 
 // JsonNetworkMessageContentMask is the option set of that name.
@@ -1027,7 +1027,7 @@ const (
 
 // String returns the standard's names of the bits that are set.
 func (v JsonNetworkMessageContentMask) String() string {
-	return flags(uint64(v), [...]flag{
+	return flags(uint64(v), []flag{
 		{0x1, "NetworkMessageHeader"},
 		{0x2, "DataSetMessageHeader"},
 		{0x4, "SingleDataSetMessage"},
@@ -1035,7 +1035,7 @@ func (v JsonNetworkMessageContentMask) String() string {
 		{0x10, "DataSetClassId"},
 		{0x20, "ReplyTo"},
 		{0x40, "WriterGroupName"},
-	}[:])
+	})
 }
 
 // LldpSystemCapabilitiesMap is the option set of that name.
@@ -1059,7 +1059,7 @@ const (
 
 // String returns the standard's names of the bits that are set.
 func (v LldpSystemCapabilitiesMap) String() string {
-	return flags(uint64(v), [...]flag{
+	return flags(uint64(v), []flag{
 		{0x1, "Other"},
 		{0x2, "Repeater"},
 		{0x4, "Bridge"},
@@ -1071,7 +1071,7 @@ func (v LldpSystemCapabilitiesMap) String() string {
 		{0x100, "CvlanComponent"},
 		{0x200, "SvlanComponent"},
 		{0x400, "TwoPortMacRelay"},
-	}[:])
+	})
 }
 
 // LogRecordMask is the option set of that name.
@@ -1089,13 +1089,13 @@ const (
 
 // String returns the standard's names of the bits that are set.
 func (v LogRecordMask) String() string {
-	return flags(uint64(v), [...]flag{
+	return flags(uint64(v), []flag{
 		{0x1, "EventType"},
 		{0x2, "SourceNode"},
 		{0x4, "SourceName"},
 		{0x8, "TraceContext"},
 		{0x10, "AdditionalData"},
-	}[:])
+	})
 }
 
 // ManAddrIfSubtype is the enumeration of that name.
@@ -1482,7 +1482,7 @@ const (
 
 // String returns the standard's names of the bits that are set.
 func (v PasswordOptionsMask) String() string {
-	return flags(uint64(v), [...]flag{
+	return flags(uint64(v), []flag{
 		{0x1, "SupportInitialPasswordChange"},
 		{0x2, "SupportDisableUser"},
 		{0x4, "SupportDisableDeleteForUser"},
@@ -1492,7 +1492,7 @@ func (v PasswordOptionsMask) String() string {
 		{0x40, "RequiresLowerCaseCharacters"},
 		{0x80, "RequiresDigitCharacters"},
 		{0x100, "RequiresSpecialCharacters"},
-	}[:])
+	})
 }
 
 // PerformUpdateType is the enumeration of that name.
@@ -1548,7 +1548,7 @@ const (
 
 // String returns the standard's names of the bits that are set.
 func (v PermissionType) String() string {
-	return flags(uint64(v), [...]flag{
+	return flags(uint64(v), []flag{
 		{0x1, "Browse"},
 		{0x2, "ReadRolePermissions"},
 		{0x4, "WriteAttribute"},
@@ -1566,7 +1566,7 @@ func (v PermissionType) String() string {
 		{0x4000, "RemoveReference"},
 		{0x8000, "DeleteNode"},
 		{0x10000, "AddNode"},
-	}[:])
+	})
 }
 
 // PortIDSubtype is the enumeration of that name.
@@ -1627,7 +1627,7 @@ const (
 
 // String returns the standard's names of the bits that are set.
 func (v PubSubConfigurationRefMask) String() string {
-	return flags(uint64(v), [...]flag{
+	return flags(uint64(v), []flag{
 		{0x1, "ElementAdd"},
 		{0x2, "ElementMatch"},
 		{0x4, "ElementModify"},
@@ -1641,7 +1641,7 @@ func (v PubSubConfigurationRefMask) String() string {
 		{0x400, "ReferenceSubDataset"},
 		{0x800, "ReferenceSecurityGroup"},
 		{0x1000, "ReferencePushTarget"},
-	}[:])
+	})
 }
 
 // PubSubDiagnosticsCounterClassification is the enumeration of that name.
@@ -1936,7 +1936,7 @@ const (
 
 // String returns the standard's names of the bits that are set.
 func (v TrustListValidationOptions) String() string {
-	return flags(uint64(v), [...]flag{
+	return flags(uint64(v), []flag{
 		{0x1, "SuppressCertificateExpired"},
 		{0x2, "SuppressHostNameInvalid"},
 		{0x4, "SuppressRevocationStatusUnknown"},
@@ -1944,7 +1944,7 @@ func (v TrustListValidationOptions) String() string {
 		{0x10, "SuppressIssuerRevocationStatusUnknown"},
 		{0x20, "CheckRevocationStatusOnline"},
 		{0x40, "CheckRevocationStatusOffline"},
-	}[:])
+	})
 }
 
 // TsnFailureCode is the enumeration of that name.
@@ -2133,14 +2133,14 @@ const (
 
 // String returns the standard's names of the bits that are set.
 func (v UadpDataSetMessageContentMask) String() string {
-	return flags(uint64(v), [...]flag{
+	return flags(uint64(v), []flag{
 		{0x1, "Timestamp"},
 		{0x2, "PicoSeconds"},
 		{0x4, "Status"},
 		{0x8, "MajorVersion"},
 		{0x10, "MinorVersion"},
 		{0x20, "SequenceNumber"},
-	}[:])
+	})
 }
 
 // UadpNetworkMessageContentMask is the option set of that name.
@@ -2164,7 +2164,7 @@ const (
 
 // String returns the standard's names of the bits that are set.
 func (v UadpNetworkMessageContentMask) String() string {
-	return flags(uint64(v), [...]flag{
+	return flags(uint64(v), []flag{
 		{0x1, "PublisherId"},
 		{0x2, "GroupHeader"},
 		{0x4, "WriterGroupId"},
@@ -2176,7 +2176,7 @@ func (v UadpNetworkMessageContentMask) String() string {
 		{0x100, "PicoSeconds"},
 		{0x200, "DataSetClassId"},
 		{0x400, "PromotedFields"},
-	}[:])
+	})
 }
 
 // UserConfigurationMask is the option set of that name.
@@ -2193,12 +2193,12 @@ const (
 
 // String returns the standard's names of the bits that are set.
 func (v UserConfigurationMask) String() string {
-	return flags(uint64(v), [...]flag{
+	return flags(uint64(v), []flag{
 		{0x1, "NoDelete"},
 		{0x2, "Disabled"},
 		{0x4, "NoChangeByUser"},
 		{0x8, "MustChangePassword"},
-	}[:])
+	})
 }
 
 // UserTokenType is the enumeration of that name.

@@ -62,13 +62,9 @@ func (x *LogRecord) appendDepth(dst []byte, depth int) []byte {
 		dst = x.TraceContext.AppendTo(dst)
 	}
 	if x.AdditionalData != nil {
-		if x.AdditionalData == nil {
-			dst = codec.AppendArrayLen(dst, -1)
-		} else {
-			dst = codec.AppendArrayLen(dst, len(x.AdditionalData))
-			for i := range x.AdditionalData {
-				dst = x.AdditionalData[i].appendDepth(dst, depth)
-			}
+		dst = codec.AppendArrayLen(dst, len(x.AdditionalData))
+		for i := range x.AdditionalData {
+			dst = x.AdditionalData[i].appendDepth(dst, depth)
 		}
 	}
 	return dst
@@ -83,34 +79,26 @@ func (x *LogRecord) DecodeFrom(d *codec.Decoder) {
 	x.Time = DateTime(d.Int64())
 	x.Severity = d.Uint16()
 	if mask&(1<<0) != 0 {
-		if x.EventType == nil {
-			x.EventType = new(NodeID)
-		}
+		x.EventType = new(NodeID)
 		x.EventType.DecodeFrom(d)
 	} else {
 		x.EventType = nil
 	}
 	if mask&(1<<1) != 0 {
-		if x.SourceNode == nil {
-			x.SourceNode = new(NodeID)
-		}
+		x.SourceNode = new(NodeID)
 		x.SourceNode.DecodeFrom(d)
 	} else {
 		x.SourceNode = nil
 	}
 	if mask&(1<<2) != 0 {
-		if x.SourceName == nil {
-			x.SourceName = new(string)
-		}
+		x.SourceName = new(string)
 		*x.SourceName = d.String()
 	} else {
 		x.SourceName = nil
 	}
 	x.Message.DecodeFrom(d)
 	if mask&(1<<3) != 0 {
-		if x.TraceContext == nil {
-			x.TraceContext = new(TraceContextDataType)
-		}
+		x.TraceContext = new(TraceContextDataType)
 		x.TraceContext.DecodeFrom(d)
 	} else {
 		x.TraceContext = nil

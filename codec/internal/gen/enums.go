@@ -86,13 +86,13 @@ func emitOptionSet(f *source.File, e *model.Enum) {
 	constants(f, e, name)
 	f.P("// String returns the standard's names of the bits that are set.")
 	f.P("func (v %s) String() string {", name)
-	f.P("return flags(uint64(v), [...]flag{")
+	f.P("return flags(uint64(v), []flag{")
 	for _, v := range e.Values {
 		if v.Value > 0 && v.Value&(v.Value-1) == 0 {
 			f.P("{%#x, %q},", v.Value, v.Name)
 		}
 	}
-	f.P("}[:])")
+	f.P("})")
 	f.P("}")
 	f.P("")
 }

@@ -254,7 +254,12 @@ func (t *types) encoder(f *source.File, st *model.Structure) {
 
 // appendOptional writes a field that is behind a pointer unless it is an array.
 func (t *types) appendOptional(f *source.File, field *model.Field, value string) {
-	if !field.Array && t.known[field.Type].read != "" {
+	w := t.known[field.Type]
+	if field.Array && !w.fixed {
+		t.appendElements(f, field, value)
+		return
+	}
+	if !field.Array && w.read != "" {
 		value = "*" + value
 	}
 	t.appendField(f, field, value)
@@ -271,16 +276,21 @@ func (t *types) appendField(f *source.File, field *model.Field, value string) {
 		f.P("if %s == nil {", value)
 		f.P("dst = codec.AppendArrayLen(dst, -1)")
 		f.P("} else {")
-		f.P("dst = codec.AppendArrayLen(dst, len(%s))", value)
-		f.P("for i := range %s {", value)
-		layout := w.append
-		if field.Type == "String" {
-			layout = "codec.AppendStringValue(dst, %s)"
-		}
-		f.P("dst = "+layout, value+"[i]")
-		f.P("}")
+		t.appendElements(f, field, value)
 		f.P("}")
 	}
+}
+
+// appendElements writes an array that is not null.
+func (t *types) appendElements(f *source.File, field *model.Field, value string) {
+	layout := t.known[field.Type].append
+	if field.Type == "String" {
+		layout = "codec.AppendStringValue(dst, %s)"
+	}
+	f.P("dst = codec.AppendArrayLen(dst, len(%s))", value)
+	f.P("for i := range %s {", value)
+	f.P("dst = "+layout, value+"[i]")
+	f.P("}")
 }
 
 // plain converts the fields that have a named type of ours over a plain one.
@@ -372,9 +382,7 @@ func (t *types) readPointer(f *source.File, field *model.Field) {
 		return
 	}
 	w := t.known[field.Type]
-	f.P("if %s == nil {", name)
-	f.P("%s = new(%s)", name, w.goType)
-	f.P("}")
+	f.P("%s = new(%s)", name, w.goType) // never reused: a copy of x may share it
 	if w.read != "" {
 		f.P("*%s = %s", name, w.read)
 	} else {
