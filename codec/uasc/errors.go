@@ -36,7 +36,7 @@ var (
 	errNoBudget        = &Error{ua.BadTcpNotEnoughResources, "no memory left for messages in assembly"}
 	errTruncated       = &Error{ua.BadDecodingError, "frame ends before its fields do"}
 	errTrailing        = &Error{ua.BadDecodingError, "frame goes on after its last field"}
-	errEndpointURL     = &Error{ua.BadTcpEndpointUrlInvalid, "endpoint URL too long or not UTF-8"}
+	errEndpointURL     = &Error{ua.BadTcpEndpointURLInvalid, "endpoint URL too long or not UTF-8"}
 	errBufferSize      = &Error{ua.BadConnectionRejected, "peer asks for buffers below 8192 bytes"}
 	errAckSize         = &Error{ua.BadConnectionRejected, "server acknowledges buffers outside of what was asked for"}
 	errVersion         = &Error{ua.BadProtocolVersionUnsupported, "server acknowledges a protocol version not asked for"}
@@ -53,9 +53,7 @@ var (
 	errThumbprint      = &Error{ua.BadCertificateInvalid, "receiver thumbprint malformed"}
 	errKeySize         = &Error{ua.BadCertificateInvalid, "key type or size not allowed by the security policy"}
 	errPolicyURI       = &Error{ua.BadSecurityPolicyRejected, "security policy URI too long"}
-	errOpenTooLarge    = &Error{ua.BadTcpMessageTooLarge, "OpenSecureChannel message larger than one can need to be"}
 	errSecret          = &Error{ua.BadIdentityTokenRejected, ""}
 	errSecretTooLong   = &Error{ua.BadIdentityTokenInvalid, "secret longer than the server will accept"}
 	errFrames          = &Error{ua.BadInternalError, "frames to seal are not laid out by this channel"}
-	errAbortBody       = &Error{ua.BadDecodingError, "abort chunk without a code"}
 )
