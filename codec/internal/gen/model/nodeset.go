@@ -35,6 +35,7 @@ type Node struct {
 	BrowseName     string  `xml:"BrowseName,attr"`
 	SymbolicName   string  `xml:"SymbolicName,attr"`
 	ParentNodeID   string  `xml:"ParentNodeId,attr"`
+	Declaration    string  `xml:"MethodDeclarationId,attr"`
 	DataType       string  `xml:"DataType,attr"`
 	ValueRank      *int32  `xml:"ValueRank,attr"`
 	Dimensions     string  `xml:"ArrayDimensions,attr"`
