@@ -2720,7 +2720,7 @@ var Nodes = [...]Node{
 	{ID: 15954, Class: 1, BrowseName: "Default XML"},
 	{ID: 15955, Class: 1, BrowseName: "Default XML"},
 	{ID: 15956, Class: 1, BrowseName: "Default XML"},
-	{ID: 15957, Class: 1, BrowseName: "0:http://opcfoundation.org/UA/", DisplayName: "http://opcfoundation.org/UA/"},
+	{ID: 15957, Class: 1, BrowseName: "http://opcfoundation.org/UA/"},
 	{ID: 15958, Class: 2, BrowseName: "NamespaceUri", DataType: 12, ValueRank: -1, AccessLevel: 1, Value: "\f\x1c\x00\x00\x00http://opcfoundation.org/UA/"},
 	{ID: 15959, Class: 2, BrowseName: "NamespaceVersion", DataType: 12, ValueRank: -1, AccessLevel: 1, Value: "\f\a\x00\x00\x001.05.07"},
 	{ID: 15960, Class: 2, BrowseName: "NamespacePublicationDate", DataType: 13, ValueRank: -1, AccessLevel: 1, Value: "\r\x00\x00\x13t\xfd\xd8\xdc\x01"},

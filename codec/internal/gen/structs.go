@@ -207,8 +207,10 @@ func (t *types) encoder(f *source.File, st *model.Structure) {
 		f.P("func (x *%s) AppendTo(dst []byte) []byte {", name)
 	}
 	if t.self[st.Name] {
-		f.P("if depth >= maxEncodeDepth {")
-		f.P("return appendZero(dst, %d)", t.known[st.Name].min)
+		// The shortest encoding of any type consists of zero bytes, so that
+		// what is cut off here still decodes.
+		f.P("if depth >= MaxDepth {")
+		f.P("return append(dst, make([]byte, %d)...)", t.known[st.Name].min)
 		f.P("}")
 		f.P("depth++")
 	}

@@ -139,11 +139,30 @@ func parseNodeSet(content []byte) (*NodeSet, error) {
 			return nil, fmt.Errorf("model: node %s stands twice in the nodeset", n.NodeID)
 		}
 		n.ID = id
+		if n.BrowseName, err = localName(n.BrowseName); err != nil {
+			return nil, err
+		}
 		set.byID[id] = n
 		nodes = append(nodes, n)
 	}
 	set.Nodes = nodes
 	return set, nil
+}
+
+// localName strips the namespace that may stand in front of a browse name,
+// which is 0 in the standard's own NodeSet.
+func localName(name string) (string, error) {
+	number, local, ok := strings.Cut(name, ":")
+	if !ok {
+		return name, nil
+	}
+	switch namespace, err := strconv.ParseUint(number, 10, 16); {
+	case err != nil:
+		return name, nil // the colon belongs to the name
+	case namespace != 0:
+		return "", fmt.Errorf("model: browse name %q is not in namespace 0", name)
+	}
+	return local, nil
 }
 
 // parseID accepts the only form that namespace 0 uses, "i=84".

@@ -25,7 +25,7 @@ func definition(set *model.NodeSet, n *model.Node) (string, error) {
 	} else {
 		value = enumDefinition(n)
 	}
-	x := object(value)
+	x := ua.ObjectOf(value)
 	return string(x.AppendTo(nil)), nil
 }
 

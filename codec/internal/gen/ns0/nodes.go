@@ -192,7 +192,7 @@ func permissions(set *model.NodeSet, n *model.Node) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		list = append(list, object(&ua.RolePermissionType{
+		list = append(list, ua.ObjectOf(&ua.RolePermissionType{
 			RoleID: ua.NumericID(0, role), Permissions: ua.PermissionType(p.Permissions),
 		}))
 	}

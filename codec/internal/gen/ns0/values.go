@@ -33,10 +33,6 @@ func encodeVariant(value any) (string, error) {
 	return string(v.AppendTo(nil)), nil
 }
 
-func object(s ua.Structure) ua.ExtensionObject {
-	return ua.ExtensionObject{TypeID: s.EncodingID(), Value: s, Encoding: 1}
-}
-
 func parseValue(e *model.Element) (any, error) {
 	name, list := strings.CutPrefix(e.XMLName.Local, "ListOf")
 	switch name {
@@ -138,10 +134,10 @@ func extensionObject(e *model.Element) (ua.ExtensionObject, error) {
 		return argument(b)
 	case "EnumValueType":
 		value, err := integer[int64](b.Child("Value"))
-		return object(&ua.EnumValueType{Value: value, DisplayName: localized(b.Child("DisplayName"))}), err
+		return ua.ObjectOf(&ua.EnumValueType{Value: value, DisplayName: localized(b.Child("DisplayName"))}), err
 	case "EUInformation":
 		unit, err := integer[int32](b.Child("UnitId"))
-		return object(&ua.EUInformation{
+		return ua.ObjectOf(&ua.EUInformation{
 			NamespaceURI: text(b.Child("NamespaceUri")), UnitID: unit,
 			DisplayName: localized(b.Child("DisplayName")), Description: localized(b.Child("Description")),
 		}), err
@@ -175,5 +171,5 @@ func argument(b *model.Element) (ua.ExtensionObject, error) {
 			a.ArrayDimensions = append(a.ArrayDimensions, v)
 		}
 	}
-	return object(a), nil
+	return ua.ObjectOf(a), nil
 }
