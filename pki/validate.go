@@ -1,0 +1,100 @@
+package pki
+
+import (
+	"bytes"
+	"crypto/x509"
+	"fmt"
+
+	"github.com/uahive/uahive/codec/ua"
+)
+
+// Use is what a certificate is presented for.
+type Use uint8
+
+const (
+	// UseClient is the certificate of a client application, as a server sees it.
+	UseClient Use = iota
+	// UseServer is the certificate of a server application, as a client sees it.
+	UseServer
+	// UseUser is the certificate of a person or a program that logs in with it (Part 4, 7.40.5). It is
+	// looked up in the user lists, and has no application URI.
+	UseUser
+)
+
+// Check says what a certificate has to be good for. The zero value is a client of which nothing more
+// is known.
+type Check struct {
+	Use Use
+	// ApplicationURI must be the URI in the certificate. Empty: any.
+	ApplicationURI string
+	// Hostname must be among the certificate's names and addresses. Empty: any. A client checks the host
+	// that it has dialled; a server does not check where its clients are.
+	Hostname string
+	// MinKeyBits and MaxKeyBits frame the key as the security policy asks for it. Zero: 2048 and 4096.
+	MinKeyBits, MaxKeyBits int
+}
+
+// Validate decides whether a peer's certificate, which may be followed by the chain that issued it, is
+// acceptable. The error is an [*Error], whose Status is what to tell the peer. Reasons for a refusal, and
+// where to find the certificate in the rejected store, are in the log.
+//
+// The steps are those of Part 4, 6.1.3, in their order, for every certificate of the chain. A peer that
+// is not trusted gets BadSecurityChecksFailed, whatever else is wrong with it (Part 6, 6.7.6).
+// An application's own certificate is never acceptable as that of its peer: who presents it reflects it.
+//
+// Validate costs up to a few public key operations and some parsing, with a deep stack; it belongs onto a
+// pool's goroutine.
+func (s *Store) Validate(blob []byte, check Check) error {
+	s.refresh()
+	leaf, sent, err := parseSent(blob)
+	if err != nil {
+		e := &Error{Status: ua.BadSecurityChecksFailed, Detail: ua.BadCertificateInvalid, Reason: err.Error()}
+		s.refused(e, nil)
+		return e
+	}
+	list := s.apps
+	if check.Use == UseUser {
+		list = s.users
+	}
+	lists := list.current.Load()
+	if fail := s.checkOwn(leaf); fail != nil {
+		e := &Error{Status: ua.BadSecurityChecksFailed, Detail: fail.code, Reason: fail.reason, Thumbprint: leaf.Thumbprint}
+		s.refused(e, nil)
+		return e
+	}
+	trusted, fail := judge(lists, leaf, sent, &check, s.cfg.AcceptMissingCRL)
+	if fail == nil {
+		return nil
+	}
+	e := &Error{Status: ua.BadSecurityChecksFailed, Detail: fail.code, Reason: fail.reason, Thumbprint: leaf.Thumbprint}
+	if s.cfg.AcceptAll && check.Use != UseUser {
+		s.accepted(e)
+		return nil
+	}
+	if trusted {
+		e.Status = disclosed(fail.code)
+	}
+	s.refused(e, leaf)
+	return e
+}
+
+// parseSent parses what a peer sent: its certificate, and the authorities behind it.
+func parseSent(blob []byte) (*Parsed, []*x509.Certificate, error) {
+	chain, err := splitChain(blob)
+	if err != nil {
+		return nil, nil, err
+	}
+	leaf, err := Intern(chain[0])
+	if err != nil {
+		return nil, nil, err
+	}
+	var sent []*x509.Certificate
+	for _, der := range chain[1:] {
+		p, err := parse(bytes.Clone(der))
+		if err != nil {
+			return nil, nil, fmt.Errorf("certificate of an issuer: %w", err)
+		}
+		sent = append(sent, p.X509())
+	}
+	return leaf, sent, nil
+}
