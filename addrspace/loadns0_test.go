@@ -1,0 +1,38 @@
+package addrspace
+
+import (
+	"runtime"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/uahive/uahive/addrspace/ns0"
+)
+
+func TestNS0LoadsFastAndSmall(t *testing.T) {
+	runtime.GC()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	start := time.Now()
+	s := New(Options{})
+	if err := s.LoadNS0(); err != nil {
+		t.Fatal(err)
+	}
+	took := time.Since(start)
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	used := int64(after.HeapAlloc) - int64(before.HeapAlloc)
+	t.Logf("%d nodes, %d references: %v, %d KiB kept, %d KiB allocated", len(ns0.Nodes), len(ns0.Refs), took,
+		used>>10, (after.TotalAlloc-before.TotalAlloc)>>10)
+	t.Log(unsafe.Sizeof(Node{}), unsafe.Sizeof(Variable{}), unsafe.Sizeof(attrs{}))
+	if s.Len() != len(ns0.Nodes) {
+		t.Errorf("Len = %d, want %d", s.Len(), len(ns0.Nodes))
+	}
+	if took > time.Second {
+		t.Errorf("took %v", took)
+	}
+	if used > 16<<20 {
+		t.Errorf("keeps %d KiB", used>>10)
+	}
+	runtime.KeepAlive(s)
+}

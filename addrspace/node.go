@@ -1,0 +1,179 @@
+package addrspace
+
+import (
+	"sync/atomic"
+
+	"github.com/uahive/uahive/codec/ua"
+)
+
+// Node is a node of the address space. A node is found through its [Space]; it
+// is never copied.
+//
+// The struct is kept small because a plant may have a million of them: what
+// most nodes do not have is in attrs, which is nil for them, and a variable's
+// node and value cell are one allocation.
+type Node struct {
+	// immutable
+	id       ua.NodeID
+	name     string // text of the BrowseName that the node was added with
+	space    *Space
+	variable *Variable // nil unless the node is a Variable
+	nameNS   uint16
+	class    uint8
+
+	deleted atomic.Bool
+
+	// replaced as a whole under the structure lock, read without a lock
+	refs  atomic.Pointer[refList]
+	attrs atomic.Pointer[attrs]
+}
+
+// variableNode is a Variable's node and cell in one allocation.
+type variableNode struct {
+	node Node
+	cell Variable
+}
+
+// attrs holds the attributes that most nodes do not have. A published attrs is
+// immutable: a change publishes a changed copy.
+type attrs struct {
+	browseName  ua.QualifiedName // set when renamed
+	displayName ua.LocalizedText // null: the BrowseName's text
+	description ua.LocalizedText
+	inverseName ua.LocalizedText
+
+	writeMask     ua.AttributeWriteMask
+	userWriteMask ua.AttributeWriteMask
+
+	rolePermissions     []ua.RolePermissionType // nil: not present
+	userRolePermissions []ua.RolePermissionType // nil: not present
+	accessRestrictions  ua.AccessRestrictionType
+	hasRestrictions     bool
+
+	eventNotifier     ua.EventNotifierType
+	containsNoLoops   bool
+	isAbstract        bool
+	symmetric         bool
+	notExecutable     bool
+	userNotExecutable bool
+
+	method *Method
+	// Type nodes.
+	super      *Node
+	refIndex   uint32
+	definition ua.Structure // DataTypes; nil: not present
+	enum       []int32      // values of an EnumDefinition
+	varType    *variableTypeAttrs
+}
+
+// variableTypeAttrs are the value-like attributes of a VariableType.
+type variableTypeAttrs struct {
+	value      ua.Variant
+	dataType   *Node
+	valueRank  int32
+	dimensions []uint32
+}
+
+// update publishes a changed copy of the attributes. The structure lock is held.
+func (n *Node) update(change func(*attrs)) {
+	next := new(attrs)
+	if old := n.attrs.Load(); old != nil {
+		*next = *old
+	}
+	change(next)
+	n.attrs.Store(next)
+}
+
+// rare returns the attributes for reading; never nil.
+func (n *Node) rare() *attrs {
+	if a := n.attrs.Load(); a != nil {
+		return a
+	}
+	return &noAttrs
+}
+
+var noAttrs attrs
+
+// ID returns the node's NodeId.
+func (n *Node) ID() ua.NodeID { return n.id }
+
+// Class returns the node's NodeClass.
+func (n *Node) Class() ua.NodeClass { return ua.NodeClass(n.class) }
+
+// Space returns the space that the node was added to.
+func (n *Node) Space() *Space { return n.space }
+
+// Deleted reports whether the node was removed from its space. What else the
+// node says stays readable.
+func (n *Node) Deleted() bool { return n.deleted.Load() }
+
+// Variable returns the value cell of a Variable node, and nil for every other
+// NodeClass.
+func (n *Node) Variable() *Variable { return n.variable }
+
+// BrowseName returns the node's BrowseName.
+func (n *Node) BrowseName() ua.QualifiedName {
+	if a := n.attrs.Load(); a != nil && a.browseName.Name != "" {
+		return a.browseName
+	}
+	return ua.QualifiedName{NamespaceIndex: n.nameNS, Name: n.name}
+}
+
+// DisplayName returns the node's DisplayName, which is the text of the
+// BrowseName unless something else was set.
+func (n *Node) DisplayName() ua.LocalizedText {
+	if a := n.attrs.Load(); a != nil {
+		if a.displayName != (ua.LocalizedText{}) {
+			return a.displayName
+		}
+		if a.browseName.Name != "" {
+			return ua.LocalizedText{Text: a.browseName.Name}
+		}
+	}
+	return ua.LocalizedText{Text: n.name}
+}
+
+// EventNotifier returns the EventNotifier of an Object or View, which says
+// whether it can be subscribed for events.
+func (n *Node) EventNotifier() ua.EventNotifierType { return n.rare().eventNotifier }
+
+// IsAbstract returns the IsAbstract attribute of a type node.
+func (n *Node) IsAbstract() bool { return n.rare().isAbstract }
+
+// refIndex returns the place of a ReferenceType node in the table of types.
+func (n *Node) refIndex() uint32 { return n.rare().refIndex }
+
+// Property returns the node's property with that BrowseName in namespace 0, or
+// nil. The properties of the standard (EURange, EngineeringUnits,
+// InputArguments, ...) all have such names.
+func (n *Node) Property(name string) *Node {
+	return n.PropertyNamed(ua.QualifiedName{Name: name})
+}
+
+// PropertyNamed returns the node's property with that BrowseName, or nil.
+func (n *Node) PropertyNamed(name ua.QualifiedName) *Node {
+	return n.child(refHasProperty<<1, name)
+}
+
+// Component returns the target of a HasComponent reference (not of one of its
+// subtypes) with that BrowseName, or nil.
+func (n *Node) Component(name ua.QualifiedName) *Node {
+	return n.child(refHasComponent<<1, name)
+}
+
+func (n *Node) child(meta uint32, name ua.QualifiedName) *Node {
+	list := n.refs.Load()
+	if list == nil {
+		return nil
+	}
+	for i := range list.n.Load() {
+		it := &list.items[i]
+		if it.meta != meta {
+			continue
+		}
+		if t := it.target.Load(); t != nil && t.BrowseName() == name {
+			return t
+		}
+	}
+	return nil
+}
