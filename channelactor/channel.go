@@ -1,0 +1,150 @@
+package channelactor
+
+import (
+	"net"
+	"sync"
+	"sync/atomic"
+
+	"github.com/uahive/uahive/actors"
+	"github.com/uahive/uahive/codec"
+	"github.com/uahive/uahive/codec/ua"
+	"github.com/uahive/uahive/codec/uasc"
+	"github.com/uahive/uahive/pki"
+)
+
+// Channel is one connection and the secure channel on it. Its reader goroutine
+// owns the receive state, its actor goroutine owns what waits to be sent.
+// A channel ends when its reader ends; everything else follows from that.
+type Channel struct {
+	// Immutable.
+	server     *Server
+	sock       socket
+	remote     string // address of the peer, for logs and limits
+	outbox     *actors.Mailbox[*codec.Buffer]
+	done       chan struct{} // closed when the connection is to end
+	drained    chan struct{} // signalled when queued bytes have left
+
+	// Set by the reader before the first request, immutable afterwards.
+	id          uint32
+	policy      *uasc.Policy
+	mode        ua.MessageSecurityMode
+	peer        *pki.Parsed // nil under SecurityPolicy None
+	layout      *uasc.Layout
+	limits      uasc.Limits // as negotiated with this peer
+	endpointURL string      // what the client used to reach the server
+
+	// Owned by the reader.
+	opener  *uasc.Opener
+	pending *uasc.Token // renewed, and not yet used by the client
+	stage   stage
+
+	// Guarded by send, the owner word of the send state. Whoever holds it
+	// seals and writes; the socket's out fields belong to it too. It is held
+	// across a write, and by nobody but the reader and the actor across a write
+	// that can block.
+	sendMu  sync.Mutex
+	sealer  uasc.Sealer
+	unsent  *codec.Buffer // sealed, and only partly written
+	written int
+
+	// Shared.
+	queued   atomic.Int64 // bytes that wait for the peer to read
+	inFlight atomic.Int32 // requests that wait for the worker pool
+	credit   chan struct{}
+	sessions atomic.Int32 // activated sessions that use the channel
+	closing  sync.Once
+	reason   atomic.Pointer[CloseReason]
+	opened   atomic.Bool
+	place    place // in the admission list, guarded by the admission lock
+
+	deadlines deadlines // guarded by its own lock
+	// Local belongs to the service: what it wants to find again on each
+	// request of this channel without a lookup. Set on the reader's goroutine.
+	Local any
+}
+
+// ID returns the SecureChannelId, random and never 0.
+func (c *Channel) ID() uint32 { return c.id }
+
+// Policy returns the security policy of the channel.
+func (c *Channel) Policy() *uasc.Policy { return c.policy }
+
+// Mode returns the message security mode of the channel.
+func (c *Channel) Mode() ua.MessageSecurityMode { return c.mode }
+
+// PeerCertificate returns the client's certificate, nil under SecurityPolicy None.
+func (c *Channel) PeerCertificate() *pki.Parsed { return c.peer }
+
+// EndpointURL returns the address that the client used in its Hello message.
+func (c *Channel) EndpointURL() string { return c.endpointURL }
+
+// RemoteAddr returns the network address of the peer.
+func (c *Channel) RemoteAddr() net.Addr { return c.sock.conn.RemoteAddr() }
+
+// LocalAddr returns the network address on which the peer was accepted.
+func (c *Channel) LocalAddr() net.Addr { return c.sock.conn.LocalAddr() }
+
+// Done is closed when the channel ends.
+func (c *Channel) Done() <-chan struct{} { return c.done }
+
+// MaxResponse returns the size in bytes above which a response is refused.
+func (c *Channel) MaxResponse() int { return int(c.limits.MaxMessage) }
+
+// Acquire says that an activated session uses the channel, so that neither the
+// idle time-out nor admission ends it.
+func (c *Channel) Acquire() {
+	if c.sessions.Add(1) == 1 {
+		c.server.admission.busy(c)
+		c.setDeadline()
+	}
+}
+
+// Release takes back one Acquire.
+func (c *Channel) Release() {
+	if c.sessions.Add(-1) == 0 {
+		c.idleFromNow()
+		c.server.admission.idle(c)
+		c.setDeadline()
+	}
+}
+
+// Respond sends an answer that was not ready when its request was served. It
+// may be called from any goroutine and never blocks. When the answer is larger
+// than the peer takes, the error is BadResponseTooLarge and nothing is sent;
+// when the channel has ended, the error is BadSecureChannelClosed.
+func (c *Channel) Respond(requestID uint32, m Appender) error {
+	select {
+	case <-c.done:
+		return ua.BadSecureChannelClosed
+	default:
+	}
+	buf := codec.GetBuffer(narrowSize)
+	dst, mark := c.layout.Begin(buf.B[:0])
+	dst = m.AppendTo(dst)
+	dst, err := c.layout.End(dst, mark, uasc.TypeMessage, requestID)
+	buf.B = dst
+	if err != nil {
+		buf.Release()
+		return err
+	}
+	c.send(buf)
+	return nil
+}
+
+// Hold takes one of the channel's credits for a request that waits for the
+// worker pool; the reader stops reading when there is none left.
+func (c *Channel) Hold() { c.inFlight.Add(1) }
+
+// Unhold gives a credit back.
+func (c *Channel) Unhold() {
+	if int(c.inFlight.Add(-1)) < c.server.limits.InFlight {
+		signal(c.credit)
+	}
+}
+
+func signal(ch chan struct{}) {
+	select {
+	case ch <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,220 @@
+package channelactor
+
+import (
+	"errors"
+	"io"
+	"os"
+
+	"github.com/uahive/uahive/codec/ua"
+	"github.com/uahive/uahive/codec/uasc"
+)
+
+// stage is how far a connection has come.
+type stage uint8
+
+const (
+	stageHello stage = iota // waits for Hello
+	stageOpen               // waits for OpenSecureChannel
+	stageLive               // serves requests
+)
+
+// headerSize is the part of every chunk that says how long it is (Part 6, 7.1.2.2).
+const headerSize = 8
+
+// read is the channel's reader. It ends when the connection does, when a
+// deadline is missed, or when the peer breaks the protocol, and ends the
+// channel with it.
+func (c *Channel) read() {
+	defer c.finish()
+	c.enterStage(c.server.limits.HelloTimeout)
+	for {
+		if !c.awaitDrain() || !c.awaitCredit() {
+			return
+		}
+		if err := c.sock.fill(); err != nil {
+			if c.ended() {
+				return
+			}
+			if errors.Is(err, os.ErrDeadlineExceeded) {
+				if reason, over := c.overdue(); over {
+					c.close(reason)
+					return
+				}
+				c.setDeadline()
+				continue
+			}
+			if errors.Is(err, io.EOF) {
+				err = nil
+			}
+			c.close(CloseReason{Code: reasonPeer, Err: err})
+			return
+		}
+		if !c.handlePending() {
+			return
+		}
+	}
+}
+
+// finish ends what the reader owns and tells the service.
+func (c *Channel) finish() {
+	c.close(CloseReason{Code: reasonPeer})
+	c.sock.releaseInput()
+	if c.opener != nil {
+		c.opener.Release()
+	}
+	c.server.admission.leave(c)
+	if c.opened.Load() {
+		c.server.config.Service.Closed(c)
+	}
+	c.logEnd()
+}
+
+// handlePending handles the whole chunks that have arrived and sends the
+// answers of all of them together. It reports whether to go on.
+func (c *Channel) handlePending() bool {
+	var batch *Batch
+	goOn := true
+	for goOn && !c.ended() {
+		buf := c.sock.pending()
+		if len(buf) < headerSize {
+			break
+		}
+		header, err := uasc.ParseHeader(buf, c.maxChunk())
+		if err != nil {
+			c.fail(err)
+			goOn = false
+			break
+		}
+		size := int(header.Size)
+		if len(buf) < size {
+			break
+		}
+		c.sock.consume(size)
+		c.server.stats.bytesIn.Add(uint64(size))
+		if c.stage == stageLive && batch == nil {
+			batch = takeBatch(c)
+		}
+		goOn = c.handleChunk(header, buf[:size:size], batch)
+		if batch != nil && batch.Len() >= flushAt {
+			batch.flush()
+			goOn = goOn && c.awaitDrain()
+		}
+	}
+	if batch != nil {
+		batch.flush()
+		batch.release()
+	}
+	return goOn && !c.ended()
+}
+
+func (c *Channel) maxChunk() uint32 {
+	if c.stage == stageHello {
+		return uasc.MaxHelloLength
+	}
+	return c.limits.ReceiveBuffer
+}
+
+func (c *Channel) handleChunk(header uasc.Header, chunk []byte, batch *Batch) bool {
+	switch c.stage {
+	case stageHello:
+		if header.Type != uasc.TypeHello || header.Chunk != uasc.ChunkFinal {
+			c.fail(ua.BadTcpMessageTypeInvalid)
+			return false
+		}
+		return c.hello(chunk)
+	case stageOpen:
+		if header.Type != uasc.TypeOpen {
+			c.fail(ua.BadTcpMessageTypeInvalid)
+			return false
+		}
+		return c.open(chunk)
+	}
+	switch header.Type {
+	case uasc.TypeOpen:
+		return c.open(chunk)
+	case uasc.TypeMessage, uasc.TypeClose:
+		return c.message(header, chunk, batch)
+	default:
+		c.fail(ua.BadTcpMessageTypeInvalid)
+		return false
+	}
+}
+
+// message opens a symmetric chunk and serves the request that it completes.
+func (c *Channel) message(header uasc.Header, chunk []byte, batch *Batch) bool {
+	m, err := c.opener.Open(chunk)
+	if err != nil {
+		c.fail(err)
+		return false
+	}
+	if c.pending != nil && m.TokenID == c.pending.ID {
+		c.followToken()
+	}
+	if !m.Done {
+		return true
+	}
+	if header.Type == uasc.TypeClose {
+		c.close(CloseReason{Code: reasonClosed})
+		return false
+	}
+	c.server.stats.requests.Add(1)
+	c.server.config.Service.Serve(batch, Request{ID: m.RequestID, Body: m.Body})
+	c.opener.Recycle()
+	return true
+}
+
+// followToken seals with the renewed token from now on, since the client has
+// used it (Part 4, 5.6.2.1).
+func (c *Channel) followToken() {
+	c.sendMu.Lock()
+	c.sealer.Use(c.pending)
+	c.sendMu.Unlock()
+	c.pending = nil
+}
+
+// fail ends the channel for something that the peer sent.
+func (c *Channel) fail(err error) {
+	code := ua.StatusOf(err)
+	reason := reasonProtocol
+	if code == ua.BadSecurityChecksFailed {
+		reason = reasonSecurity
+	}
+	c.close(CloseReason{Code: reason, Status: code, Err: err})
+}
+
+// hello answers a Hello message with what both ends can do (Part 6, 7.1.2.3).
+func (c *Channel) hello(chunk []byte) bool {
+	var hello uasc.Hello
+	if err := hello.Decode(chunk); err != nil {
+		c.fail(err)
+		return false
+	}
+	l := &c.server.limits
+	ack, limits, err := uasc.Negotiate(uasc.Limits{
+		ReceiveBuffer: l.ReceiveBuffer, SendBuffer: l.SendBuffer, MaxMessage: l.MaxMessage, MaxChunks: l.MaxChunks,
+		MaxSendMessage: l.MaxMessage, MaxSendChunks: l.MaxChunks,
+	}, hello)
+	if err != nil {
+		c.fail(err)
+		return false
+	}
+	c.limits = limits
+	c.endpointURL = hello.EndpointURL
+	c.stage = stageOpen
+	c.enterStage(l.OpenTimeout)
+	return c.sendRaw(ack.AppendTo(nil))
+}
+
+// sendRaw writes a frame that needs no seal. The reader blocks meanwhile.
+func (c *Channel) sendRaw(frame []byte) bool {
+	c.sendMu.Lock()
+	err := c.flushLocked()
+	if err == nil {
+		err = c.sock.write(frame, c.writeTimeout())
+	}
+	c.sendMu.Unlock()
+	if err != nil {
+		c.close(CloseReason{Code: reasonWrite, Err: err})
+	}
+	return err == nil
+}

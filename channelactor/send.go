@@ -1,0 +1,177 @@
+package channelactor
+
+import (
+	"slices"
+
+	"github.com/uahive/uahive/codec"
+)
+
+// send takes frames that are not sealed yet and sees that they leave in order.
+// It never blocks: when nobody else is sending it seals and writes what the
+// kernel takes at once; else, and for the rest, the actor does it.
+func (c *Channel) send(buf *codec.Buffer) {
+	size := int64(len(buf.B))
+	c.queued.Add(size)
+	if !c.sendMu.TryLock() {
+		c.post(buf)
+		return
+	}
+	if c.unsent != nil || c.outbox.Len() > 0 {
+		c.sendMu.Unlock()
+		c.post(buf)
+		return
+	}
+	if c.sock.raw == nil {
+		c.sendMu.Unlock()
+		c.post(buf)
+		return
+	}
+	n, err := 0, c.sealer.SealAll(buf.B)
+	if err == nil {
+		n, err = c.sock.tryWrite(buf.B)
+	}
+	switch {
+	case err != nil:
+		buf.Release()
+		c.sendMu.Unlock()
+		c.queued.Add(-size)
+		c.close(CloseReason{Code: reasonWrite, Err: err})
+	case n == len(buf.B):
+		buf.Release()
+		c.sendMu.Unlock()
+		c.queued.Add(-size)
+		c.server.stats.bytesOut.Add(uint64(n))
+	default:
+		c.unsent, c.written = buf, n
+		c.sendMu.Unlock()
+		c.outbox.Post(nil) // wakes the actor
+	}
+}
+
+func (c *Channel) post(buf *codec.Buffer) {
+	size := int64(len(buf.B))
+	if !c.outbox.Post(buf) {
+		buf.Release()
+		c.queued.Add(-size)
+	}
+}
+
+// act is the channel's actor: it sends what could not leave at once. It ends
+// when the channel is done and has sent what it can.
+func (c *Channel) act() {
+	for {
+		select {
+		case <-c.outbox.Wait():
+			c.flush()
+		case <-c.done:
+			c.flush()
+			c.sayError()
+			c.outbox.Close()
+			for _, buf := range c.outbox.Drain(nil) {
+				if buf != nil {
+					buf.Release()
+				}
+			}
+			c.sock.conn.Close()
+			c.dropUnsent()
+			return
+		}
+	}
+}
+
+// flush seals and writes everything that is queued. It may block until the
+// peer reads, no longer than the write time-out.
+func (c *Channel) flush() {
+	c.sendMu.Lock()
+	defer c.sendMu.Unlock()
+	if err := c.flushLocked(); err != nil {
+		c.close(CloseReason{Code: reasonWrite, Err: err})
+	}
+	signal(c.drained)
+}
+
+func (c *Channel) flushLocked() error {
+	timeout := c.writeTimeout()
+	if c.unsent != nil {
+		err := c.sock.write(c.unsent.B[c.written:], timeout)
+		c.dropUnsentLocked()
+		if err != nil {
+			return err
+		}
+	}
+	for c.outbox.Len() > 0 {
+		queue := c.outbox.Drain(nil)
+		err := c.writeQueue(queue)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeQueue gathers small buffers so that they leave with one write.
+func (c *Channel) writeQueue(queue []*codec.Buffer) error {
+	var failed error
+	queue = slices.DeleteFunc(queue, func(b *codec.Buffer) bool { return b == nil })
+	for i := 0; i < len(queue); {
+		first := queue[i]
+		i++
+		for i < len(queue) && len(first.B)+len(queue[i].B) <= readSize {
+			first.B = append(first.B, queue[i].B...)
+			queue[i].Release()
+			i++
+		}
+		size := len(first.B)
+		if failed == nil {
+			failed = c.sealer.SealAll(first.B)
+		}
+		if failed == nil {
+			failed = c.sock.write(first.B, c.writeTimeout())
+		}
+		first.Release()
+		c.queued.Add(int64(-size))
+		c.server.stats.bytesOut.Add(uint64(size))
+	}
+	return failed
+}
+
+func (c *Channel) dropUnsent() {
+	c.sendMu.Lock()
+	c.dropUnsentLocked()
+	c.sendMu.Unlock()
+}
+
+func (c *Channel) dropUnsentLocked() {
+	if c.unsent == nil {
+		return
+	}
+	c.queued.Add(int64(-len(c.unsent.B)))
+	c.unsent.Release()
+	c.unsent, c.written = nil, 0
+}
+
+// awaitDrain holds the reader back while its peer does not read the answers
+// that it has asked for. It reports whether the channel still lives.
+func (c *Channel) awaitDrain() bool {
+	for c.queued.Load() > c.server.limits.SendQueueBytes {
+		select {
+		case <-c.drained:
+		case <-c.done:
+			return false
+		}
+	}
+	return true
+}
+
+// awaitCredit holds the reader back while the worker pool still has as many of
+// its requests as it may have.
+func (c *Channel) awaitCredit() bool {
+	for int(c.inFlight.Load()) >= c.server.limits.InFlight {
+		select {
+		case <-c.credit:
+		case <-c.done:
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,186 @@
+package channelactor
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/uahive/uahive/actors"
+	"github.com/uahive/uahive/codec"
+	"github.com/uahive/uahive/codec/ua"
+	"github.com/uahive/uahive/codec/uasc"
+	"github.com/uahive/uahive/pki"
+)
+
+// Config is what a [Server] needs. All fields but Limits and Logger are required.
+type Config struct {
+	// Service answers the requests.
+	Service Service
+	// PKI holds the server's certificate and decides about the clients'.
+	PKI *pki.Store
+	// Offers says whether a channel with this policy and mode may be opened.
+	Offers func(policy *uasc.Policy, mode ua.MessageSecurityMode) bool
+	// Lane runs private-key operations, so that they neither take a core each
+	// nor deepen the stacks of readers.
+	Lane *actors.Pool
+	// Group starts the goroutines.
+	Group *actors.Group
+	// Limits bounds what peers can take.
+	Limits Limits
+	// Logger gets life-cycle events and rejections; zerolog.Nop() by default.
+	Logger zerolog.Logger
+}
+
+// Server accepts connections and runs their channels.
+type Server struct {
+	// Immutable.
+	config    Config
+	limits    Limits
+	log       zerolog.Logger
+	start     time.Time
+	admission *admission
+	budget    budget
+	stats     counters
+	decoding  codec.Limits
+
+	nextChannel atomic.Uint32
+	nextToken   atomic.Uint32
+
+	mu        sync.Mutex
+	listeners map[net.Listener]struct{}
+	closed    bool
+}
+
+// NewServer returns a server that listens nowhere yet.
+func NewServer(config Config) *Server {
+	s := &Server{
+		config: config, limits: config.Limits.WithDefaults(), log: config.Logger, start: time.Now(),
+		listeners: make(map[net.Listener]struct{}),
+	}
+	s.admission = newAdmission(&s.limits)
+	s.budget.limit = s.limits.AssemblyBytes
+	// Ids of channels and tokens start at random places: they are what binds a
+	// message to its connection under SecurityPolicy None.
+	var seed [8]byte
+	rand.Read(seed[:])
+	s.nextChannel.Store(binary.LittleEndian.Uint32(seed[:]))
+	s.nextToken.Store(binary.LittleEndian.Uint32(seed[4:]))
+	return s
+}
+
+// Limits returns the limits in force.
+func (s *Server) Limits() Limits { return s.limits }
+
+// nonZero counts up and leaves out 0, which widespread clients take for "none".
+func nonZero(counter *atomic.Uint32) uint32 {
+	for {
+		if id := counter.Add(1); id != 0 {
+			return id
+		}
+	}
+}
+
+// Serve accepts connections until the listener or the server is closed. It
+// returns nil in that case, and the listener's error otherwise.
+func (s *Server) Serve(l net.Listener) error {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		l.Close()
+		return nil
+	}
+	s.listeners[l] = struct{}{}
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		delete(s.listeners, l)
+		s.mu.Unlock()
+		l.Close()
+	}()
+	var pause time.Duration
+	for {
+		conn, err := l.Accept()
+		switch {
+		case err == nil:
+			pause = 0
+			s.admit(conn)
+		case errors.Is(err, net.ErrClosed):
+			return nil
+		case retryAccept(err):
+			// Out of descriptors or a connection that went away: wait for
+			// others to close, without spinning and without giving up.
+			pause = min(max(2*pause, 5*time.Millisecond), time.Second)
+			s.log.Warn().Err(err).Dur("pause", pause).Msg("accept failed, trying again")
+			time.Sleep(pause)
+		default:
+			return err
+		}
+	}
+}
+
+// retryAccept reports whether an accept error can pass.
+func retryAccept(err error) bool {
+	var ne net.Error
+	if errors.As(err, &ne) && ne.Timeout() {
+		return true
+	}
+	return isTransient(err)
+}
+
+// admit starts the goroutines of a new connection, or refuses it.
+func (s *Server) admit(conn net.Conn) {
+	s.stats.accepted.Add(1)
+	c := &Channel{
+		server: s, remote: conn.RemoteAddr().String(),
+		outbox:  actors.NewMailbox[*codec.Buffer](0),
+		done:    make(chan struct{}),
+		drained: make(chan struct{}, 1),
+		credit:  make(chan struct{}, 1),
+	}
+	c.sock.init(conn)
+	evicted, admitted := s.admission.enter(c)
+	if evicted != nil {
+		s.stats.evicted.Add(1)
+		evicted.close(CloseReason{Code: reasonEvicted, Status: ua.BadTcpServerTooBusy})
+	}
+	if !admitted {
+		s.stats.refusedBusy.Add(1)
+		s.log.Warn().Str("peer", c.remote).Int("channels", s.limits.Channels).Msg("connection refused at the channel limit")
+		refuse(conn, ua.BadTcpServerTooBusy)
+		return
+	}
+	s.config.Group.Go("channel", c.act)
+	s.config.Group.Go("reader", c.read)
+}
+
+// refuse says why and closes, without waiting for the peer.
+func refuse(conn net.Conn, code ua.StatusCode) {
+	conn.SetWriteDeadline(time.Now().Add(100 * time.Millisecond))
+	conn.Write((&uasc.ErrorMessage{Code: code}).AppendTo(nil))
+	conn.Close()
+}
+
+// CloseListeners stops accepting; open channels go on.
+func (s *Server) CloseListeners() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	for l := range s.listeners {
+		l.Close()
+	}
+}
+
+// Close ends every channel with the status code and waits for none: the group
+// that runs their goroutines knows when they have ended.
+func (s *Server) Close(code ua.StatusCode) {
+	s.CloseListeners()
+	for _, c := range s.admission.channels() {
+		c.close(CloseReason{Code: reasonShutdown, Status: code})
+	}
+}

@@ -1,0 +1,145 @@
+package channelactor
+
+import (
+	"net"
+	"syscall"
+	"time"
+
+	"github.com/uahive/uahive/codec"
+)
+
+// readSize is the room that a reader offers to one read call: one chunk of the
+// largest size that is agreed by default, so that most batches arrive whole.
+const readSize = 64 << 10
+
+// narrowSize is the largest remainder of a message that is moved into a small
+// buffer while its reader waits, so that a peer which sends one byte of a chunk
+// does not hold a large one.
+const narrowSize = 4 << 10
+
+// socket reads and writes a connection without holding a buffer while it
+// waits. For connections that are no system sockets (tests run on in-memory
+// ones) it falls back to blocking calls with a small buffer.
+type socket struct {
+	// Immutable.
+	conn net.Conn
+	raw  syscall.RawConn
+
+	// Owned by the reader.
+	in       *codec.Buffer // nil while there is no byte of a message
+	consumed int           // bytes of in that have been handled
+	readErr  error
+	readFunc func(fd uintptr) bool
+
+	// Owned by the holder of the send state.
+	out       []byte
+	written   int
+	writeErr  error
+	writeFunc func(fd uintptr) bool
+}
+
+func (s *socket) init(conn net.Conn) {
+	s.conn = conn
+	s.poll(conn)
+}
+
+// pending returns the bytes that were received and not yet consumed.
+func (s *socket) pending() []byte {
+	if s.in == nil {
+		return nil
+	}
+	return s.in.B[s.consumed:]
+}
+
+func (s *socket) consume(n int) { s.consumed += n }
+
+// settle gives the buffer back, or keeps what is left of an unfinished chunk
+// in the smallest one that holds it.
+func (s *socket) settle() {
+	if s.in == nil {
+		return
+	}
+	rest := s.in.B[s.consumed:]
+	switch {
+	case len(rest) == 0:
+		s.in.Release()
+		s.in = nil
+	case len(rest) <= narrowSize && cap(s.in.B) > narrowSize:
+		small := codec.GetBuffer(narrowSize)
+		small.B = append(small.B[:0], rest...)
+		s.in.Release()
+		s.in = small
+	case s.consumed > 0:
+		s.in.B = s.in.B[:copy(s.in.B, rest)]
+	}
+	s.consumed = 0
+}
+
+// widen makes room for a whole read, keeping the unfinished bytes.
+func (s *socket) widen(room int) {
+	if s.in == nil {
+		s.in = codec.GetBuffer(room)
+		s.in.B = s.in.B[:0]
+		return
+	}
+	if cap(s.in.B)-len(s.in.B) >= room/2 {
+		return
+	}
+	big := codec.GetBuffer(len(s.in.B) + room)
+	big.B = append(big.B[:0], s.in.B...)
+	s.in.Release()
+	s.in = big
+}
+
+// fill waits for bytes and adds all there are to the pending ones.
+func (s *socket) fill() error {
+	s.settle()
+	if s.raw == nil {
+		s.widen(narrowSize)
+		n, err := s.conn.Read(s.in.B[len(s.in.B):cap(s.in.B)])
+		s.in.B = s.in.B[:len(s.in.B)+n]
+		if n > 0 {
+			return nil
+		}
+		return err
+	}
+	s.readErr = nil
+	if err := s.raw.Read(s.readFunc); err != nil {
+		return err
+	}
+	return s.readErr
+}
+
+// tryWrite writes what the kernel takes at once and returns its length. It
+// never blocks; where that cannot be had it writes nothing.
+func (s *socket) tryWrite(b []byte) (int, error) {
+	if s.raw == nil {
+		return 0, nil
+	}
+	s.out, s.written, s.writeErr = b, 0, nil
+	err := s.raw.Write(s.writeFunc)
+	s.out = nil
+	if err != nil {
+		return s.written, err
+	}
+	return s.written, s.writeErr
+}
+
+// write blocks until b is written or the peer has not read for the timeout.
+func (s *socket) write(b []byte, timeout time.Duration) error {
+	if err := s.conn.SetWriteDeadline(time.Now().Add(timeout)); err != nil {
+		return err
+	}
+	if _, err := s.conn.Write(b); err != nil {
+		return err
+	}
+	return s.conn.SetWriteDeadline(time.Time{})
+}
+
+func (s *socket) releaseInput() {
+	if s.in != nil {
+		s.in.Release()
+		s.in = nil
+	}
+	s.consumed = 0
+}

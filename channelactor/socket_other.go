@@ -1,0 +1,10 @@
+//go:build !unix
+
+package channelactor
+
+import "net"
+
+// poll does nothing: on this system a waiting reader holds a small buffer.
+func (s *socket) poll(net.Conn) {}
+
+func isTransient(error) bool { return false }

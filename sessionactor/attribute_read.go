@@ -1,0 +1,332 @@
+package sessionactor
+
+import (
+	"context"
+	"encoding/binary"
+	"math"
+	"time"
+
+	"github.com/uahive/uahive/addrspace"
+	"github.com/uahive/uahive/codec"
+	"github.com/uahive/uahive/codec/ua"
+	"github.com/uahive/uahive/codec/ua/id"
+)
+
+// read serves Read (Part 4, 5.11.2). Values in memory are encoded straight into
+// the response. As soon as one operation needs user code that can wait, the
+// whole request goes to the worker pool.
+func read(x *exchange) {
+	req := &x.read
+	if code := x.decode(req); code != ua.Good {
+		x.fault(code)
+		return
+	}
+	if code := x.service.checkRead(req); code != ua.Good {
+		x.fault(code)
+		return
+	}
+	now := ua.DateTimeOf(x.now)
+	dst := x.begin(id.ReadResponse_Encoding_DefaultBinary, ua.Good)
+	dst = codec.AppendInt32(dst, int32(len(req.NodesToRead)))
+	start, most := len(dst), x.channel.MaxResponse()
+	for i := range req.NodesToRead {
+		op := readOp{ReadValueID: &req.NodesToRead[i], timestamps: req.TimestampsToReturn, now: now}
+		var waits bool
+		if dst, waits = x.service.appendRead(dst, &op, x.session); waits {
+			x.batch.Drop(dst)
+			x.readLater()
+			return
+		}
+		if len(dst)-start > most {
+			x.batch.Drop(dst)
+			x.fault(ua.BadResponseTooLarge)
+			return
+		}
+	}
+	x.end(append(dst, 0xFF, 0xFF, 0xFF, 0xFF)) // no diagnostic infos
+}
+
+func (s *Service) checkRead(req *ua.ReadRequest) ua.StatusCode {
+	switch {
+	case len(req.NodesToRead) == 0:
+		return ua.BadNothingToDo
+	case len(req.NodesToRead) > s.limits.NodesPerRead:
+		return ua.BadTooManyOperations
+	case req.MaxAge < 0 || math.IsNaN(req.MaxAge):
+		return ua.BadMaxAgeInvalid
+	case req.TimestampsToReturn < ua.TimestampsToReturnSource || req.TimestampsToReturn > ua.TimestampsToReturnNeither:
+		return ua.BadTimestampsToReturnInvalid
+	}
+	return ua.Good
+}
+
+// readOp is one operation of a Read.
+type readOp struct {
+	*ua.ReadValueID
+	timestamps ua.TimestampsToReturn
+	now        ua.DateTime
+}
+
+// finish applies index range and timestamps to a value that was read.
+func (op *readOp) finish(dv *ua.DataValue, rng ua.NumericRange) {
+	if op.IndexRange != "" && !dv.Value.IsNull() {
+		part, code := dv.Value.Slice(rng)
+		if code != ua.Good {
+			*dv = ua.DataValue{Status: code}
+		} else {
+			dv.Value = part
+		}
+	}
+	op.stamp(dv)
+}
+
+// stamp keeps the timestamps that were asked for. The server's is the time of
+// the Read.
+func (op *readOp) stamp(dv *ua.DataValue) {
+	if op.AttributeID != uint32(ua.AttributeIDValue) {
+		dv.SourceTimestamp, dv.SourcePicoseconds = 0, 0
+	}
+	dv.ServerTimestamp, dv.ServerPicoseconds = op.now, 0
+	switch op.timestamps {
+	case ua.TimestampsToReturnSource:
+		dv.ServerTimestamp = 0
+	case ua.TimestampsToReturnServer:
+		dv.SourceTimestamp, dv.SourcePicoseconds = 0, 0
+	case ua.TimestampsToReturnNeither:
+		dv.SourceTimestamp, dv.SourcePicoseconds, dv.ServerTimestamp = 0, 0, 0
+	}
+}
+
+// checkEncoding checks the DataEncoding, which only makes sense for values
+// (Part 4, 5.11.2.2): Default Binary is what is sent anyway.
+func checkEncoding(op *ua.ReadValueID) ua.StatusCode {
+	switch name := op.DataEncoding; {
+	case name == ua.QualifiedName{}:
+		return ua.Good
+	case op.AttributeID != uint32(ua.AttributeIDValue):
+		return ua.BadDataEncodingInvalid
+	case name == ua.QualifiedName{Name: "Default Binary"}:
+		return ua.Good
+	case name == ua.QualifiedName{Name: "Default XML"}, name == ua.QualifiedName{Name: "Default JSON"}:
+		return ua.BadDataEncodingUnsupported
+	}
+	return ua.BadDataEncodingInvalid
+}
+
+// appendRead reads one attribute and appends its DataValue. It reports whether
+// the operation has to wait for user code; nothing is appended then.
+func (s *Service) appendRead(dst []byte, op *readOp, session *Session) (_ []byte, waits bool) {
+	node := s.config.Space.Node(op.NodeID)
+	if node == nil {
+		if s.config.Space.Manager(op.NodeID.Namespace()) != nil {
+			return dst, true
+		}
+		return appendStatus(dst, op, ua.BadNodeIDUnknown), false
+	}
+	if op.AttributeID != uint32(ua.AttributeIDValue) {
+		dv := s.readAttribute(node, op)
+		return dv.AppendTo(dst), false
+	}
+	variable := node.Variable()
+	if variable == nil {
+		dv := s.readAttribute(node, op)
+		return dv.AppendTo(dst), false
+	}
+	rng, code := prepareValueRead(op, variable)
+	if code != ua.Good {
+		return appendStatus(dst, op, code), false
+	}
+	if source := variable.Source(); source != nil && source.Read != nil {
+		if !source.Inline {
+			return dst, true
+		}
+		dv := callRead(s.base, source)
+		op.finish(&dv, rng)
+		return dv.AppendTo(dst), false
+	}
+	dv, encoded := variable.LoadEncoded()
+	if encoded != nil && op.IndexRange == "" {
+		op.stamp(&dv)
+		return appendEncoded(dst, &dv, encoded), false
+	}
+	op.finish(&dv, rng)
+	return dv.AppendTo(dst), false
+}
+
+// prepareValueRead checks whether a value may be read, and which part of it.
+func prepareValueRead(op *readOp, variable *addrspace.Variable) (rng ua.NumericRange, code ua.StatusCode) {
+	if code = checkEncoding(op.ReadValueID); code != ua.Good {
+		return rng, code
+	}
+	if op.IndexRange != "" {
+		if rng, code = ua.ParseNumericRange(op.IndexRange); code != ua.Good {
+			return rng, code
+		}
+	}
+	if variable.AccessLevel()&ua.AccessLevelTypeCurrentRead == 0 {
+		return rng, ua.BadNotReadable
+	}
+	if variable.UserAccessLevel()&ua.AccessLevelTypeCurrentRead == 0 {
+		return rng, ua.BadUserAccessDenied
+	}
+	return rng, ua.Good
+}
+
+// readAttribute reads what is no Variable's value.
+func (s *Service) readAttribute(node *addrspace.Node, op *readOp) (dv ua.DataValue) {
+	dv.Value, dv.Status = node.Attribute(ua.AttributeID(op.AttributeID))
+	if dv.Status == ua.Good {
+		dv.Status = checkEncoding(op.ReadValueID)
+	}
+	var rng ua.NumericRange
+	if dv.Status == ua.Good && op.IndexRange != "" {
+		rng, dv.Status = ua.ParseNumericRange(op.IndexRange)
+	}
+	if dv.Status != ua.Good {
+		dv.Value = ua.Variant{}
+	}
+	op.finish(&dv, rng)
+	return dv
+}
+
+func appendStatus(dst []byte, op *readOp, code ua.StatusCode) []byte {
+	dv := ua.DataValue{Status: code}
+	op.stamp(&dv)
+	return dv.AppendTo(dst)
+}
+
+// appendEncoded appends a DataValue whose Variant is encoded already.
+func appendEncoded(dst []byte, dv *ua.DataValue, encoded []byte) []byte {
+	const hasValue = 0x01 // Part 6, 5.2.2.17
+	value := dv.Value
+	dv.Value = ua.Variant{}
+	mark := len(dst)
+	dst = dv.AppendTo(dst)
+	dv.Value = value
+	dst[mark] |= hasValue
+	tail := len(dst) - mark - 1
+	dst = append(dst, encoded...)
+	// The value stands between the mask and the other fields.
+	copy(dst[mark+1+len(encoded):], dst[mark+1:mark+1+tail])
+	copy(dst[mark+1:], encoded)
+	return dst
+}
+
+// callRead asks user code for a value; what goes wrong there is the value's status.
+func callRead(ctx context.Context, source *addrspace.Source) (dv ua.DataValue) {
+	dv, err := source.Read(ctx)
+	if err != nil {
+		return ua.DataValue{Status: ua.StatusOf(err)}
+	}
+	if dv.SourceTimestamp == 0 && !dv.Value.IsNull() {
+		dv.SourceTimestamp = ua.DateTimeOf(time.Now())
+	}
+	return dv
+}
+
+// readLater runs a Read on the worker pool.
+func (x *exchange) readLater() {
+	req := new(ua.ReadRequest)
+	if code := x.decodeCopy(req); code != ua.Good {
+		x.fault(code)
+		return
+	}
+	r := x.deferCall()
+	x.later(r, func(ctx context.Context) {
+		resp := &ua.ReadResponse{Results: r.service.readAll(ctx, r.session, req)}
+		r.respond(resp, &resp.ResponseHeader)
+	})
+}
+
+// readAll reads with user code: sources one by one, managers with one batch each.
+func (s *Service) readAll(ctx context.Context, session *Session, req *ua.ReadRequest) []ua.DataValue {
+	results := make([]ua.DataValue, len(req.NodesToRead))
+	managed := make(map[uint16][]int)
+	now := ua.DateTimeOf(time.Now())
+	for i := range req.NodesToRead {
+		op := readOp{ReadValueID: &req.NodesToRead[i], timestamps: req.TimestampsToReturn, now: now}
+		node := s.config.Space.Node(op.NodeID)
+		if node == nil {
+			if _, ok := s.config.Space.Manager(op.NodeID.Namespace()).(addrspace.Reader); ok {
+				managed[op.NodeID.Namespace()] = append(managed[op.NodeID.Namespace()], i)
+				continue
+			}
+			results[i].Status = ua.BadNodeIDUnknown
+			op.stamp(&results[i])
+			continue
+		}
+		results[i] = s.readNode(ctx, node, &op)
+	}
+	for ns, indices := range managed {
+		s.readManaged(ctx, ns, indices, req, results)
+	}
+	return results
+}
+
+func (s *Service) readNode(ctx context.Context, node *addrspace.Node, op *readOp) ua.DataValue {
+	variable := node.Variable()
+	if variable == nil || op.AttributeID != uint32(ua.AttributeIDValue) {
+		return s.readAttribute(node, op)
+	}
+	rng, code := prepareValueRead(op, variable)
+	if code != ua.Good {
+		dv := ua.DataValue{Status: code}
+		op.stamp(&dv)
+		return dv
+	}
+	var dv ua.DataValue
+	if source := variable.Source(); source != nil && source.Read != nil {
+		s.guard("OnRead", node.ID(), &dv.Status, func() { dv = callRead(ctx, source) })
+	} else {
+		dv = variable.Load()
+	}
+	op.now = ua.DateTimeOf(time.Now())
+	op.finish(&dv, rng)
+	return dv
+}
+
+func (s *Service) readManaged(ctx context.Context, ns uint16, indices []int, req *ua.ReadRequest, results []ua.DataValue) {
+	reader := s.config.Space.Manager(ns).(addrspace.Reader)
+	items := make([]addrspace.ReadItem, 0, len(indices))
+	ops := make([]readOp, 0, len(indices))
+	ranges := make([]ua.NumericRange, 0, len(indices))
+	places := make([]int, 0, len(indices))
+	for _, i := range indices {
+		op := readOp{ReadValueID: &req.NodesToRead[i], timestamps: req.TimestampsToReturn, now: ua.DateTimeOf(time.Now())}
+		code := checkEncoding(op.ReadValueID)
+		var rng ua.NumericRange
+		if code == ua.Good && op.IndexRange != "" {
+			rng, code = ua.ParseNumericRange(op.IndexRange)
+		}
+		if code != ua.Good {
+			results[i].Status = code
+			op.stamp(&results[i])
+			continue
+		}
+		items = append(items, addrspace.ReadItem{
+			NodeID: op.NodeID, Attribute: ua.AttributeID(op.AttributeID), MaxAge: req.MaxAge,
+			Result: ua.DataValue{Status: ua.BadNodeIDUnknown},
+		})
+		ops, ranges, places = append(ops, op), append(ranges, rng), append(places, i)
+	}
+	if len(items) == 0 {
+		return
+	}
+	code := ua.Good
+	s.guard("Read", ua.NodeID{}, &code, func() { reader.Read(ctx, items) })
+	for k := range items {
+		dv := items[k].Result
+		if code != ua.Good {
+			dv = ua.DataValue{Status: code}
+		}
+		ops[k].now = ua.DateTimeOf(time.Now())
+		ops[k].finish(&dv, ranges[k])
+		results[places[k]] = dv
+	}
+}
+
+// patchCount writes the number of elements of an array that was encoded before
+// they were counted.
+func patchCount(dst []byte, at, count int) {
+	binary.LittleEndian.PutUint32(dst[at:], uint32(int32(count)))
+}

@@ -1,0 +1,72 @@
+package sessionactor
+
+import (
+	"context"
+
+	"github.com/uahive/uahive/channelactor"
+	"github.com/uahive/uahive/codec/ua"
+	"github.com/uahive/uahive/publishloop"
+)
+
+// Caller is who asked for the call that user code is answering.
+type Caller struct {
+	// SessionID is the NodeId of the session, null where there is none.
+	SessionID ua.NodeID
+	// SessionName is the name that the client gave its session.
+	SessionName string
+	// ApplicationURI names the client application.
+	ApplicationURI string
+	// User is who the session acts for; never nil.
+	User *User
+	// Locales are the client's preferred languages, best first.
+	Locales []string
+
+	session *Session
+}
+
+type callerKey struct{}
+
+// CallerFrom returns the caller of a context that the server made, and false
+// for any other context.
+func CallerFrom(ctx context.Context) (Caller, bool) {
+	c, ok := ctx.Value(callerKey{}).(*Caller)
+	if !ok {
+		return Caller{User: &User{}}, false
+	}
+	return *c, true
+}
+
+// caller describes the session of an exchange.
+func (x *exchange) caller() *Caller {
+	if x.session == nil {
+		return &Caller{User: &User{}}
+	}
+	return x.session.caller()
+}
+
+func (s *Session) caller() *Caller {
+	c := &Caller{
+		SessionID: s.id, SessionName: s.name, ApplicationURI: s.client.ApplicationURI,
+		User: &User{}, session: s,
+	}
+	if bound := s.bound.Load(); bound != nil && bound.user != nil {
+		c.User, c.Locales = bound.user, bound.locales
+	}
+	return c
+}
+
+// identity is what subscriptions need to know of a session's user, to decide
+// who may take them over (Part 4, 5.14.7).
+func (s *Session) identity() publishloop.Identity {
+	id := publishloop.Identity{Application: s.client.ApplicationURI, Session: s.id}
+	if s.certificate != nil {
+		id.Secure = true
+	}
+	if bound := s.bound.Load(); bound != nil && bound.user != nil {
+		id.Anonymous = bound.user.Kind == Anonymous
+		id.User = bound.user.Name
+	}
+	return id
+}
+
+var _ publishloop.Responder = (*channelactor.Channel)(nil)

@@ -1,0 +1,200 @@
+package sessionactor
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/uahive/uahive/channelactor"
+	"github.com/uahive/uahive/codec/ua"
+)
+
+// deferred is a request that is answered after its reader went on. Exactly one
+// answer is sent, whoever comes first: the handler, or Cancel.
+type deferred struct {
+	service *Service
+	channel *channelactor.Channel
+	conv    *conversation
+	session *Session
+	entry   *entry
+	id      uint32
+	handle  uint32
+
+	ctx    context.Context
+	cancel context.CancelFunc
+	done   atomic.Bool
+	held   bool
+}
+
+// deferCall detaches the request from its reader. The context ends with the
+// client's TimeoutHint, counted from now on the server's own clock, with the
+// channel, with the session, or with Cancel. The caller sees to it that respond
+// or fault is called.
+func (x *exchange) deferCall() *deferred {
+	r := &deferred{
+		service: x.service, channel: x.channel, conv: x.conv, session: x.session, entry: x.entry,
+		id: x.id, handle: x.header.RequestHandle,
+	}
+	timeout := x.service.limits.CallTimeout
+	if hint := time.Duration(x.header.TimeoutHint) * time.Millisecond; hint > 0 {
+		timeout = min(timeout, hint)
+	}
+	ctx := context.WithValue(x.service.base, callerKey{}, x.caller())
+	r.ctx, r.cancel = context.WithTimeout(ctx, timeout)
+	x.conv.add(r)
+	return r
+}
+
+// later runs work on the worker pool and holds one of the channel's credits
+// until it is answered.
+func (x *exchange) later(r *deferred, work func(ctx context.Context)) {
+	r.held = true
+	r.channel.Hold()
+	err := x.service.config.Pool.Submit(r.owner(), func() {
+		defer r.fault(ua.BadInternalError) // does nothing once answered
+		if r.ctx.Err() != nil {
+			r.fault(ua.StatusOf(r.ctx.Err()))
+			return
+		}
+		work(r.ctx)
+	})
+	if err != nil {
+		r.fault(ua.BadServerTooBusy)
+	}
+}
+
+// owner is who takes turns at the pool: the session, or the channel while there
+// is none.
+func (r *deferred) owner() uint64 {
+	if r.session != nil {
+		return r.session.number
+	}
+	return uint64(r.channel.ID()) | 1<<63
+}
+
+// respond sends the answer unless one was sent before.
+func (r *deferred) respond(resp ua.Structure, header *ua.ResponseHeader) {
+	if !r.done.CompareAndSwap(false, true) {
+		return
+	}
+	header.Timestamp = ua.DateTimeOf(time.Now())
+	header.RequestHandle = r.handle
+	code := ua.StatusOf(r.channel.Respond(r.id, structureMessage{resp}))
+	if code == ua.BadResponseTooLarge || code == ua.BadEncodingLimitsExceeded {
+		r.channel.Respond(r.id, faultMessage{r.handle, code})
+	}
+	r.finish(code)
+}
+
+// respondOr is respond for a Good code, else fault.
+func (r *deferred) respondOr(code ua.StatusCode, resp ua.Structure, header *ua.ResponseHeader) {
+	if code.IsBad() {
+		r.fault(code)
+		return
+	}
+	r.respond(resp, header)
+}
+
+// fault sends a ServiceFault unless an answer was sent before, and reports
+// whether it did.
+func (r *deferred) fault(code ua.StatusCode) bool {
+	if !r.done.CompareAndSwap(false, true) {
+		return false
+	}
+	r.channel.Respond(r.id, faultMessage{r.handle, code})
+	r.finish(code)
+	return true
+}
+
+func (r *deferred) finish(code ua.StatusCode) {
+	r.cancel()
+	if r.held {
+		r.channel.Unhold()
+	}
+	r.conv.remove(r)
+	r.service.count(r.entry, code)
+	if r.session != nil {
+		r.session.count(r.entry, code)
+	}
+}
+
+// conversation is what the service keeps for one channel: the session that it
+// used last, and the requests that are not answered yet.
+type conversation struct {
+	// Owned by the reader.
+	last *Session
+
+	mu sync.Mutex
+	// Guarded by mu.
+	waiting  map[*deferred]struct{}
+	sessions map[*Session]struct{} // created on or bound to the channel
+	closed   bool
+}
+
+func (c *conversation) add(r *deferred) {
+	c.mu.Lock()
+	if c.waiting == nil {
+		c.waiting = make(map[*deferred]struct{})
+	}
+	c.waiting[r] = struct{}{}
+	c.mu.Unlock()
+}
+
+func (c *conversation) remove(r *deferred) {
+	c.mu.Lock()
+	delete(c.waiting, r)
+	if len(c.waiting) == 0 {
+		c.waiting = nil
+	}
+	c.mu.Unlock()
+}
+
+// pick returns the waiting requests for which keep is true.
+func (c *conversation) pick(keep func(*deferred) bool) []*deferred {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var picked []*deferred
+	for r := range c.waiting {
+		if keep(r) {
+			picked = append(picked, r)
+		}
+	}
+	return picked
+}
+
+// join notes that a session uses the channel. It reports false when the channel
+// has ended.
+func (c *conversation) join(s *Session) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return false
+	}
+	if c.sessions == nil {
+		c.sessions = make(map[*Session]struct{}, 1)
+	}
+	c.sessions[s] = struct{}{}
+	return true
+}
+
+func (c *conversation) part(s *Session) {
+	c.mu.Lock()
+	delete(c.sessions, s)
+	c.mu.Unlock()
+}
+
+// end empties the conversation when its channel has ended.
+func (c *conversation) end() (sessions []*Session, waiting []*deferred) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	for s := range c.sessions {
+		sessions = append(sessions, s)
+	}
+	for r := range c.waiting {
+		waiting = append(waiting, r)
+	}
+	c.sessions, c.waiting = nil, nil
+	return sessions, waiting
+}

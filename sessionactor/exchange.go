@@ -1,0 +1,113 @@
+package sessionactor
+
+import (
+	"time"
+
+	"github.com/uahive/uahive/channelactor"
+	"github.com/uahive/uahive/codec"
+	"github.com/uahive/uahive/codec/ua"
+)
+
+// exchange is one request and its answer, while both are on the reader's
+// goroutine. It lives in the batch's scratch and is gone when Serve returns: a
+// handler that answers later takes a [deferred] from it.
+type exchange struct {
+	service *Service
+	batch   *channelactor.Batch
+	channel *channelactor.Channel
+	conv    *conversation
+	session *Session // nil for services that need none
+	entry   *entry
+	id      uint32
+	header  ua.RequestHeader
+	body    codec.Decoder // behind the header; strings alias the receive buffer
+	raw     []byte        // the request behind its type id, header included
+	now     time.Time
+
+	// Requests and responses that hot services use again and again.
+	read     ua.ReadRequest
+	write    ua.WriteRequest
+	browse   ua.BrowseRequest
+	publish  ua.PublishRequest
+	response ua.ResponseHeader
+}
+
+// decode reads the request's parameters behind the header into a structure that
+// was generated for them, whose strings alias the receive buffer. The structure
+// is decoded whole, with its header, since that is how it was generated.
+func (x *exchange) decode(req ua.Structure) ua.StatusCode {
+	return x.decodeFrom(req, true)
+}
+
+// decodeCopy is decode for handlers that keep the request: nothing aliases.
+func (x *exchange) decodeCopy(req ua.Structure) ua.StatusCode {
+	return x.decodeFrom(req, false)
+}
+
+func (x *exchange) decodeFrom(req ua.Structure, alias bool) ua.StatusCode {
+	d := &x.body
+	d.Reset(x.raw, &x.service.decoding)
+	d.Alias(alias)
+	req.DecodeFrom(d)
+	if err := d.Err(); err != nil {
+		return ua.StatusOf(err)
+	}
+	if d.Remaining() > 0 {
+		return ua.BadDecodingError
+	}
+	return ua.Good
+}
+
+// begin starts the response with its type id and header; the caller appends the
+// rest and calls end. It is the path of services whose response is not built as
+// a structure first.
+func (x *exchange) begin(encodingID uint32, result ua.StatusCode) []byte {
+	dst := ua.NumericID(0, encodingID).AppendTo(x.batch.Begin())
+	return appendResponseHeader(dst, x.now, x.header.RequestHandle, result)
+}
+
+// end finishes the response. One that is larger than the peer takes becomes a
+// fault.
+func (x *exchange) end(dst []byte) {
+	if err := x.batch.End(dst, x.id); err != nil {
+		x.fault(ua.StatusOf(err))
+		return
+	}
+	x.count(ua.Good)
+}
+
+// respond answers with a structure; header is the response's own, filled here.
+func (x *exchange) respond(resp ua.Structure, header *ua.ResponseHeader) {
+	x.fill(header)
+	x.end(channelactor.AppendMessage(x.batch.Begin(), resp))
+}
+
+// respondOr answers with the response unless the code is Bad; then with a fault.
+func (x *exchange) respondOr(code ua.StatusCode, resp ua.Structure, header *ua.ResponseHeader) {
+	if code.IsBad() {
+		x.fault(code)
+		return
+	}
+	x.respond(resp, header)
+}
+
+func (x *exchange) fill(header *ua.ResponseHeader) {
+	header.Timestamp = ua.DateTimeOf(x.now)
+	header.RequestHandle = x.header.RequestHandle
+}
+
+// fault answers with a ServiceFault (Part 4, 7.34). No text goes with it.
+func (x *exchange) fault(code ua.StatusCode) {
+	x.count(code)
+	dst := appendFault(x.batch.Begin(), x.now, x.header.RequestHandle, code)
+	if err := x.batch.End(dst, x.id); err != nil {
+		x.channel.Close(ua.BadResponseTooLarge)
+	}
+}
+
+func (x *exchange) count(code ua.StatusCode) {
+	x.service.count(x.entry, code)
+	if x.session != nil {
+		x.session.count(x.entry, code)
+	}
+}

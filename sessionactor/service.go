@@ -1,0 +1,209 @@
+package sessionactor
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/uahive/uahive/actors"
+	"github.com/uahive/uahive/addrspace"
+	"github.com/uahive/uahive/channelactor"
+	"github.com/uahive/uahive/codec"
+	"github.com/uahive/uahive/codec/ua"
+	"github.com/uahive/uahive/pki"
+	"github.com/uahive/uahive/publishloop"
+)
+
+// Config is what a [Service] needs. All fields but Limits, Authenticate and
+// Logger are required.
+type Config struct {
+	// Space holds the nodes that clients see.
+	Space *addrspace.Space
+	// Subscriptions runs what clients subscribe to.
+	Subscriptions *publishloop.Manager
+	// PKI holds the certificate with which the server signs.
+	PKI *pki.Store
+	// Endpoints says what the server offers.
+	Endpoints Endpoints
+	// Authenticate checks user identities; nil admits Anonymous only.
+	Authenticate Authenticator
+	// Pool runs calls into user code, Lane runs private-key operations.
+	Pool, Lane *actors.Pool
+	// Group starts the goroutines of sessions.
+	Group *actors.Group
+	// Limits bounds what clients can take.
+	Limits Limits
+	// MaxRequestMessage is announced in CreateSession responses, in bytes.
+	MaxRequestMessage uint32
+	// Logger gets life-cycle events and rejections.
+	Logger zerolog.Logger
+}
+
+// Service is the service table over sessions. It implements [channelactor.Service].
+type Service struct {
+	// Immutable.
+	config   Config
+	limits   Limits
+	log      zerolog.Logger
+	decoding codec.Limits
+	start    time.Time
+	base     context.Context // ends with the service
+	stop     context.CancelFunc
+
+	sessions *actors.Registry[ua.NodeID, *Session] // by authentication token
+	waiting  unactivated
+	numbers  atomic.Uint64
+	stats    counters
+}
+
+var _ channelactor.Service = (*Service)(nil)
+
+// New returns a service without sessions.
+func New(config Config) *Service {
+	limits := config.Limits.WithDefaults()
+	s := &Service{
+		config: config, limits: limits, log: config.Logger, start: time.Now(),
+		decoding: codec.Limits{
+			MaxStringLength: limits.StringLength, MaxByteStringLength: limits.ByteStringLength,
+			MaxArrayLength: limits.ArrayLength,
+		},
+		sessions: actors.NewRegistry[ua.NodeID, *Session](ua.NodeID.Hash),
+	}
+	s.base, s.stop = context.WithCancel(context.Background())
+	return s
+}
+
+// Limits returns the limits in force.
+func (s *Service) Limits() Limits { return s.limits }
+
+// Serve implements [channelactor.Service].
+func (s *Service) Serve(b *channelactor.Batch, req channelactor.Request) {
+	x, ok := b.Scratch.(*exchange)
+	if !ok {
+		x = new(exchange)
+		b.Scratch = x
+	}
+	s.open(x, b, req)
+	s.dispatch(x)
+	x.close()
+}
+
+// open makes the exchange ready for a new request.
+func (s *Service) open(x *exchange, b *channelactor.Batch, req channelactor.Request) {
+	x.service, x.batch, x.channel = s, b, b.Channel()
+	x.conv, _ = x.channel.Local.(*conversation)
+	if x.conv == nil {
+		x.conv = new(conversation)
+		x.channel.Local = x.conv
+	}
+	x.session, x.entry, x.id, x.raw = nil, &unknownEntry, req.ID, req.Body
+	x.header = ua.RequestHeader{}
+	x.now = time.Now()
+}
+
+// close lets go of what the exchange refers to while it waits for its next use.
+func (x *exchange) close() {
+	x.service, x.batch, x.channel, x.conv, x.session, x.raw = nil, nil, nil, nil, nil, nil
+	x.header = ua.RequestHeader{}
+	x.body.Reset(nil, nil)
+}
+
+// dispatch finds out what the request is, checks that its sender may ask it,
+// and calls the handler.
+func (s *Service) dispatch(x *exchange) {
+	d := &x.body
+	d.Reset(x.raw, &s.decoding)
+	d.Alias(true)
+	var typeID ua.NodeID
+	typeID.DecodeFrom(d)
+	if d.Err() != nil {
+		x.fault(ua.StatusOf(d.Err()))
+		return
+	}
+	x.raw = x.raw[d.Pos():]
+	x.header.DecodeFrom(d)
+	if d.Err() != nil {
+		x.fault(ua.StatusOf(d.Err()))
+		return
+	}
+	e := entryOf(typeID)
+	if e == nil {
+		// The type is unknown, abstract, a response, or not offered: the same
+		// answer for all (Part 4, 7.38.2).
+		x.fault(ua.BadServiceUnsupported)
+		return
+	}
+	x.entry = e
+	if e.session {
+		if code := s.authorize(x); code != ua.Good {
+			x.fault(code)
+			return
+		}
+	}
+	e.handle(x)
+}
+
+// authorize finds the session of a request and checks that it belongs to this
+// channel and is activated (Part 4, 5.7.3.1).
+func (s *Service) authorize(x *exchange) ua.StatusCode {
+	session := x.conv.last
+	if session == nil || session.token != x.header.AuthenticationToken {
+		var known bool
+		session, known = s.sessions.Load(x.header.AuthenticationToken)
+		if !known {
+			return ua.BadSessionIDInvalid
+		}
+	}
+	bound := session.bound.Load()
+	if bound == nil {
+		return ua.BadSessionIDInvalid // closed
+	}
+	if bound.channel != x.channel {
+		return ua.BadSecureChannelIDInvalid
+	}
+	if !bound.active {
+		// A request other than ActivateSession and CloseSession on a session
+		// that was never activated ends it.
+		session.post(message{kind: messageExpel})
+		return ua.BadSessionNotActivated
+	}
+	session.touch(x.now)
+	x.conv.last = session
+	x.session = session
+	return ua.Good
+}
+
+// Closed implements [channelactor.Service]: sessions that were never activated
+// end with their channel, others may be bound to a new one until they time out.
+func (s *Service) Closed(c *channelactor.Channel) {
+	conv, ok := c.Local.(*conversation)
+	if !ok {
+		return
+	}
+	sessions, waiting := conv.end()
+	for _, r := range waiting {
+		r.cancel()
+	}
+	for _, session := range sessions {
+		session.post(message{kind: messageChannelClosed, channel: c})
+	}
+}
+
+// Sessions returns the sessions of this moment.
+func (s *Service) Sessions() []*Session {
+	var list []*Session
+	for _, session := range s.sessions.All() {
+		list = append(list, session)
+	}
+	return list
+}
+
+// Close ends all sessions, and with them the calls that run for them.
+func (s *Service) Close() {
+	s.stop()
+	for _, session := range s.sessions.All() {
+		session.post(message{kind: messageShutdown})
+	}
+}

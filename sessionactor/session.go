@@ -1,0 +1,247 @@
+package sessionactor
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/uahive/uahive/actors"
+	"github.com/uahive/uahive/channelactor"
+	"github.com/uahive/uahive/codec/ua"
+	"github.com/uahive/uahive/codec/uasc"
+	"github.com/uahive/uahive/pki"
+	"github.com/uahive/uahive/publishloop"
+)
+
+// Session is one session of Part 4, 5.7. Its goroutine owns what changes its
+// life; what requests need to know of it is in bound, a snapshot.
+type Session struct {
+	// Immutable.
+	service     *Service
+	id          ua.NodeID // in the server's diagnostics, known to others
+	token       ua.NodeID // the secret that its requests carry
+	number      uint64    // counts up; the session's name at the worker pool
+	name        string
+	client      ua.ApplicationDescription
+	serverURI   string
+	endpointURL string
+	certificate *pki.Parsed // of the client, nil under SecurityPolicy None
+	policy      *uasc.Policy
+	mode        ua.MessageSecurityMode
+	timeout     time.Duration
+	created     time.Time
+	maxResponse uint32
+	mailbox     *actors.Mailbox[message]
+	queue       *publishloop.Queue
+
+	// Owned by the session's goroutine.
+	nonce     []byte // the last server nonce, consumed by the next activation
+	activity  *activation
+	backlog   []*activation
+	firstBind *channelactor.Channel // that created the session
+
+	// Shared.
+	bound    atomic.Pointer[binding] // nil once the session is closed
+	lastSeen atomic.Int64            // time of the last request, in ns since the service started
+	counts   sessionCounters
+
+	mu sync.Mutex
+	// Guarded by mu.
+	browsing   browsePoints
+	registered int
+}
+
+// binding is what requests check on each call: the channel and the identity
+// that the session has at this moment. It is immutable.
+type binding struct {
+	channel *channelactor.Channel
+	conv    *conversation
+	active  bool
+	user    *User
+	locales []string
+	token   identityToken // what the identity was made of, for a later re-binding
+}
+
+// message is what a session's mailbox takes.
+type message struct {
+	kind     messageKind
+	channel  *channelactor.Channel
+	activate *activation
+	closing  *deferred
+	deleting bool // CloseSession with deleteSubscriptions
+}
+
+type messageKind uint8
+
+const (
+	messageActivate messageKind = iota + 1
+	messageActivated
+	messageClose
+	messageChannelClosed
+	messageExpel
+	messageShutdown
+)
+
+// ID returns the session's NodeId, which is no secret.
+func (s *Session) ID() ua.NodeID { return s.id }
+
+// Name returns the name that the client gave the session.
+func (s *Session) Name() string { return s.name }
+
+func (s *Session) post(m message) { s.mailbox.Post(m) }
+
+func (s *Session) touch(now time.Time) {
+	s.lastSeen.Store(int64(now.Sub(s.service.start)))
+}
+
+// idle returns for how long no request came.
+func (s *Session) idle() time.Duration {
+	return time.Since(s.service.start) - time.Duration(s.lastSeen.Load())
+}
+
+// run is the session's goroutine. It ends when the session is closed.
+func (s *Session) run() {
+	timer := time.NewTimer(min(s.timeout, s.service.limits.ActivationTimeout))
+	defer timer.Stop()
+	var inbox []message
+	for {
+		select {
+		case <-s.mailbox.Wait():
+			inbox = s.mailbox.Drain(inbox[:0])
+			for _, m := range inbox {
+				s.handle(m)
+			}
+			if s.bound.Load() == nil {
+				s.drainClosed()
+				return
+			}
+			clear(inbox)
+			if cap(inbox) > 8 {
+				inbox = nil
+			}
+		case <-timer.C:
+			rest, over := s.remaining()
+			if over {
+				s.end(endTimeout, true)
+				s.drainClosed()
+				return
+			}
+			timer.Reset(rest)
+		}
+	}
+}
+
+// remaining returns how long the session may still stay silent.
+func (s *Session) remaining() (rest time.Duration, over bool) {
+	limit := s.timeout
+	if bound := s.bound.Load(); bound != nil && !bound.active {
+		limit = min(limit, s.service.limits.ActivationTimeout)
+	}
+	rest = limit - s.idle()
+	return rest, rest <= 0
+}
+
+// handle acts on one message.
+func (s *Session) handle(m message) {
+	switch m.kind {
+	case messageActivate:
+		s.backlog = append(s.backlog, m.activate)
+		s.startActivation()
+	case messageActivated:
+		s.finishActivation(m.activate)
+		s.startActivation()
+	case messageClose:
+		s.end(endClosed, m.deleting)
+		resp := new(ua.CloseSessionResponse)
+		m.closing.respond(resp, &resp.ResponseHeader)
+	case messageChannelClosed:
+		s.channelClosed(m.channel)
+	case messageExpel:
+		if bound := s.bound.Load(); bound != nil && !bound.active {
+			s.end(endExpelled, true)
+		}
+	case messageShutdown:
+		s.end(endShutdown, true)
+	}
+}
+
+// channelClosed ends a session that was never activated; another one waits for
+// its client to come back on a new channel.
+func (s *Session) channelClosed(c *channelactor.Channel) {
+	bound := s.bound.Load()
+	switch {
+	case bound == nil || bound.channel != c:
+	case !bound.active:
+		s.end(endChannel, true)
+	default:
+		s.queue.Drop(c)
+	}
+}
+
+// endCause is why a session ended, in words for logs.
+type endCause string
+
+const (
+	endClosed   endCause = "closed by client"
+	endTimeout  endCause = "timed out"
+	endChannel  endCause = "channel closed before activation"
+	endExpelled endCause = "used before activation"
+	endEvicted  endCause = "made room for another session"
+	endShutdown endCause = "server shuts down"
+)
+
+// end closes the session. Its subscriptions go with it, unless the client asked
+// to keep them (Part 4, 5.7.4). It may be called from any goroutine; the first
+// call counts, and the session's own goroutine ends after its next message.
+func (s *Session) end(cause endCause, deleteSubscriptions bool) {
+	bound := s.bound.Swap(nil)
+	if bound == nil {
+		return
+	}
+	s.service.forget(s)
+	for _, r := range bound.conv.pick(func(r *deferred) bool { return r.session == s }) {
+		r.cancel()
+	}
+	code := ua.BadSessionClosed
+	if cause == endShutdown {
+		code = ua.BadShutdown
+	}
+	s.service.config.Subscriptions.SessionClosed(s.queue, deleteSubscriptions, code)
+	s.mu.Lock()
+	s.browsing.clear()
+	s.mu.Unlock()
+	bound.conv.part(s)
+	if bound.active {
+		bound.channel.Release()
+	}
+	s.service.stats.ended(cause)
+	s.service.log.Info().Stringer("session", s.id).Str("name", quoted(s.name)).Str("cause", string(cause)).
+		Dur("age", time.Since(s.created)).Msg("session ended")
+}
+
+// drainClosed answers what was still in the mailbox when the session ended.
+func (s *Session) drainClosed() {
+	s.mailbox.Close()
+	for _, m := range s.mailbox.Drain(nil) {
+		switch m.kind {
+		case messageActivate, messageActivated:
+			m.activate.call.fault(ua.BadSessionClosed)
+		case messageClose:
+			m.closing.fault(ua.BadSessionIDInvalid)
+		}
+	}
+	for _, a := range s.backlog {
+		a.call.fault(ua.BadSessionClosed)
+	}
+	s.backlog = nil
+}
+
+// quoted cuts what a peer sent, so that logs stay readable and short. zerolog
+// escapes control characters itself.
+func quoted(text string) string {
+	const most = 256
+	if len(text) > most {
+		return text[:most] + "…"
+	}
+	return text
+}

@@ -1,0 +1,216 @@
+package sessionactor
+
+import (
+	"github.com/uahive/uahive/addrspace"
+	"github.com/uahive/uahive/codec"
+	"github.com/uahive/uahive/codec/ua"
+	"github.com/uahive/uahive/codec/ua/id"
+)
+
+// browse serves Browse (Part 4, 5.9.2). References in memory are encoded
+// straight into the response; a request that touches a node of a manager goes
+// to the worker pool.
+func browse(x *exchange) {
+	req := &x.browse
+	if code := x.decode(req); code != ua.Good {
+		x.fault(code)
+		return
+	}
+	if code := x.service.checkBrowse(req); code != ua.Good {
+		x.fault(code)
+		return
+	}
+	if x.service.browsesManaged(req) {
+		x.browseLater()
+		return
+	}
+	dst := x.begin(id.BrowseResponse_Encoding_DefaultBinary, ua.Good)
+	dst = codec.AppendInt32(dst, int32(len(req.NodesToBrowse)))
+	start, most := len(dst), x.channel.MaxResponse()
+	first := x.session.firstPoint()
+	for i := range req.NodesToBrowse {
+		cursor, code := x.service.cursor(&req.NodesToBrowse[i], req.RequestedMaxReferencesPerNode)
+		if code != ua.Good {
+			dst = appendBrowseFailure(dst, code)
+			continue
+		}
+		dst = x.session.appendBrowse(dst, &cursor)
+		if len(dst)-start > most {
+			x.session.releasePoints(first)
+			x.batch.Drop(dst)
+			x.fault(ua.BadResponseTooLarge)
+			return
+		}
+	}
+	x.end(append(dst, 0xFF, 0xFF, 0xFF, 0xFF)) // no diagnostic infos
+}
+
+func (s *Service) checkBrowse(req *ua.BrowseRequest) ua.StatusCode {
+	if view := &req.View; !view.ViewID.IsNull() {
+		node := s.config.Space.Node(view.ViewID)
+		if node == nil || node.Class() != ua.NodeClassView {
+			return ua.BadViewIDUnknown
+		}
+		if view.Timestamp != 0 && view.ViewVersion != 0 {
+			return ua.BadViewParameterMismatch
+		}
+	}
+	switch {
+	case len(req.NodesToBrowse) == 0:
+		return ua.BadNothingToDo
+	case len(req.NodesToBrowse) > s.limits.NodesPerBrowse:
+		return ua.BadTooManyOperations
+	}
+	return ua.Good
+}
+
+// cursor is where a browse of one node stands. It is what a continuation point
+// keeps: a snapshot of the references, so that paging sees neither doubles nor
+// holes while nodes come and go.
+type cursor struct {
+	refs      addrspace.Refs
+	extra     []ua.ReferenceDescription // of a manager, after the node's own
+	pos       int
+	direction ua.BrowseDirection
+	types     *addrspace.ReferenceTypes
+	classes   uint32
+	mask      ua.BrowseResultMask
+	most      int
+}
+
+// cursor checks a BrowseDescription and starts at its first reference.
+func (s *Service) cursor(d *ua.BrowseDescription, requested uint32) (c cursor, code ua.StatusCode) {
+	if d.BrowseDirection < ua.BrowseDirectionForward || d.BrowseDirection > ua.BrowseDirectionBoth {
+		return c, ua.BadBrowseDirectionInvalid
+	}
+	node := s.config.Space.Node(d.NodeID)
+	if node == nil {
+		return c, ua.BadNodeIDUnknown
+	}
+	types, ok := s.config.Space.ReferenceTypes(d.ReferenceTypeID, d.IncludeSubtypes)
+	if !ok {
+		return c, ua.BadReferenceTypeIDInvalid
+	}
+	return cursor{
+		refs: node.References(), direction: d.BrowseDirection, types: types, classes: d.NodeClassMask,
+		mask: ua.BrowseResultMask(d.ResultMask), most: s.pageSize(requested),
+	}, ua.Good
+}
+
+func (s *Service) pageSize(requested uint32) int {
+	most := s.limits.ReferencesPerNode
+	if requested > 0 && int64(requested) < int64(most) {
+		most = int(requested)
+	}
+	return most
+}
+
+// next returns the next reference that fits the filters.
+func (c *cursor) next() (ref addrspace.Reference, extra *ua.ReferenceDescription, ok bool) {
+	for c.pos < c.refs.Len() {
+		var found bool
+		ref, c.pos, found = c.refs.Next(c.pos, c.direction, c.types)
+		if found && c.wants(ref.Target.Class()) {
+			return ref, nil, true
+		}
+	}
+	if i := c.pos - c.refs.Len(); i >= 0 && i < len(c.extra) {
+		c.pos++
+		return ref, &c.extra[i], true
+	}
+	return ref, nil, false
+}
+
+// wants reports whether a target's class passes the filter; 0 passes all
+// (Part 4, 5.9.2.2).
+func (c *cursor) wants(class ua.NodeClass) bool {
+	return c.classes == 0 || c.classes&uint32(class) != 0
+}
+
+// more reports whether another reference would follow.
+func (c *cursor) more() bool {
+	ahead := *c
+	_, _, ok := ahead.next()
+	return ok
+}
+
+// appendBrowse appends one BrowseResult (Part 4, 7.6). When references remain,
+// it keeps a continuation point for them.
+func (s *Session) appendBrowse(dst []byte, c *cursor) []byte {
+	statusAt := len(dst)
+	dst = codec.AppendUint32(dst, uint32(ua.Good))
+	pointAt := len(dst)
+	dst = codec.AppendInt32(dst, -1)
+	countAt := len(dst)
+	dst = codec.AppendInt32(dst, 0)
+	count := 0
+	for count < c.most {
+		ref, extra, ok := c.next()
+		if !ok {
+			break
+		}
+		if extra != nil {
+			dst = extra.AppendTo(dst)
+		} else {
+			dst = appendReference(dst, ref, c.mask)
+		}
+		count++
+	}
+	if count == c.most && c.more() {
+		point, code := s.keepPoint(c)
+		if code != ua.Good {
+			return appendBrowseFailure(dst[:statusAt], code)
+		}
+		// The point goes in front of the references.
+		dst = append(dst, point[:]...)
+		copy(dst[pointAt+4+len(point):], dst[countAt:len(dst)-len(point)])
+		copy(dst[pointAt+4:], point[:])
+		patchCount(dst, pointAt, len(point))
+		countAt += len(point)
+	}
+	patchCount(dst, countAt, count)
+	return dst
+}
+
+func appendBrowseFailure(dst []byte, code ua.StatusCode) []byte {
+	dst = codec.AppendUint32(dst, uint32(code))
+	dst = codec.AppendInt32(dst, -1)        // continuation point
+	return append(dst, 0xFF, 0xFF, 0xFF, 0xFF) // references
+}
+
+// appendReference appends a ReferenceDescription (Part 4, 7.30) with the fields
+// that the mask asks for; the others are null.
+func appendReference(dst []byte, ref addrspace.Reference, mask ua.BrowseResultMask) []byte {
+	target := ref.Target
+	if mask&ua.BrowseResultMaskReferenceTypeID != 0 {
+		dst = ref.Type.ID().AppendTo(dst)
+	} else {
+		dst = ua.NodeID{}.AppendTo(dst)
+	}
+	dst = codec.AppendBool(dst, mask&ua.BrowseResultMaskIsForward != 0 && !ref.Inverse)
+	// A local ExpandedNodeId is encoded as the NodeId.
+	dst = target.ID().AppendTo(dst)
+	if mask&ua.BrowseResultMaskBrowseName != 0 {
+		name := target.BrowseName()
+		dst = name.AppendTo(dst)
+	} else {
+		dst = ua.QualifiedName{}.AppendTo(dst)
+	}
+	if mask&ua.BrowseResultMaskDisplayName != 0 {
+		name := target.DisplayName()
+		dst = name.AppendTo(dst)
+	} else {
+		dst = ua.LocalizedText{}.AppendTo(dst)
+	}
+	if mask&ua.BrowseResultMaskNodeClass != 0 {
+		dst = codec.AppendInt32(dst, int32(target.Class()))
+	} else {
+		dst = codec.AppendInt32(dst, 0)
+	}
+	if mask&ua.BrowseResultMaskTypeDefinition != 0 {
+		if t := target.TypeDefinition(); t != nil {
+			return t.ID().AppendTo(dst)
+		}
+	}
+	return ua.NodeID{}.AppendTo(dst)
+}

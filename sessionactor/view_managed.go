@@ -1,0 +1,151 @@
+package sessionactor
+
+import (
+	"context"
+
+	"github.com/uahive/uahive/addrspace"
+	"github.com/uahive/uahive/codec"
+	"github.com/uahive/uahive/codec/ua"
+)
+
+// browsesManaged reports whether a manager has something to say about one of
+// the nodes.
+func (s *Service) browsesManaged(req *ua.BrowseRequest) bool {
+	for i := range req.NodesToBrowse {
+		if s.browser(req.NodesToBrowse[i].NodeID) != nil {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *Service) browser(node ua.NodeID) addrspace.Browser {
+	browser, _ := s.config.Space.Manager(node.Namespace()).(addrspace.Browser)
+	return browser
+}
+
+// browseLater runs a Browse with managers on the worker pool.
+func (x *exchange) browseLater() {
+	req := new(ua.BrowseRequest)
+	if code := x.decodeCopy(req); code != ua.Good {
+		x.fault(code)
+		return
+	}
+	r := x.deferCall()
+	x.later(r, func(ctx context.Context) {
+		resp := &ua.BrowseResponse{Results: r.service.browseManaged(ctx, r.session, req)}
+		r.respond(resp, &resp.ResponseHeader)
+	})
+}
+
+// browseManaged asks each manager once, and makes the results in the order of
+// the request.
+func (s *Service) browseManaged(ctx context.Context, session *Session, req *ua.BrowseRequest) []ua.BrowseResult {
+	answers := s.askBrowsers(ctx, req)
+	results := make([]ua.BrowseResult, len(req.NodesToBrowse))
+	for i := range req.NodesToBrowse {
+		c, code := s.cursor(&req.NodesToBrowse[i], req.RequestedMaxReferencesPerNode)
+		if answer := answers[i]; answer != nil {
+			switch {
+			case code == ua.BadNodeIDUnknown && answer.Result == ua.Good:
+				// The node is the manager's alone.
+				c, code = s.filterOnly(&req.NodesToBrowse[i], req.RequestedMaxReferencesPerNode)
+			case code == ua.BadNodeIDUnknown:
+				code = answer.Result
+			}
+			if code == ua.Good && answer.Result == ua.Good {
+				c.extra = s.filterExtra(answer.References, &c)
+			}
+		}
+		if code != ua.Good {
+			results[i].StatusCode = code
+			continue
+		}
+		// The results are made as they are encoded elsewhere, so that both
+		// ways of a Browse say the same.
+		d := codec.NewDecoder(session.appendBrowse(nil, &c), &s.decoding)
+		results[i].DecodeFrom(d)
+	}
+	return results
+}
+
+func (s *Service) askBrowsers(ctx context.Context, req *ua.BrowseRequest) []*addrspace.BrowseItem {
+	answers := make([]*addrspace.BrowseItem, len(req.NodesToBrowse))
+	batches := make(map[uint16][]int)
+	for i := range req.NodesToBrowse {
+		if node := req.NodesToBrowse[i].NodeID; s.browser(node) != nil {
+			batches[node.Namespace()] = append(batches[node.Namespace()], i)
+		}
+	}
+	for ns, indices := range batches {
+		browser, ok := s.config.Space.Manager(ns).(addrspace.Browser)
+		if !ok {
+			continue // unmounted meanwhile
+		}
+		items := make([]addrspace.BrowseItem, len(indices))
+		for k, i := range indices {
+			items[k] = addrspace.BrowseItem{NodeID: req.NodesToBrowse[i].NodeID, Result: ua.BadNodeIDUnknown}
+		}
+		failed := ua.Good
+		s.guard("Browse", ua.NodeID{}, &failed, func() { browser.Browse(ctx, items) })
+		for k, i := range indices {
+			if failed != ua.Good {
+				items[k].References, items[k].Result = nil, failed
+			}
+			answers[i] = &items[k]
+		}
+	}
+	return answers
+}
+
+// filterOnly is cursor for a node that is not in the space.
+func (s *Service) filterOnly(d *ua.BrowseDescription, requested uint32) (c cursor, code ua.StatusCode) {
+	types, ok := s.config.Space.ReferenceTypes(d.ReferenceTypeID, d.IncludeSubtypes)
+	if !ok {
+		return c, ua.BadReferenceTypeIDInvalid
+	}
+	return cursor{
+		direction: d.BrowseDirection, types: types, classes: d.NodeClassMask,
+		mask: ua.BrowseResultMask(d.ResultMask), most: s.pageSize(requested),
+	}, ua.Good
+}
+
+// filterExtra keeps the references of a manager that fit, with the fields that
+// were asked for.
+func (s *Service) filterExtra(refs []ua.ReferenceDescription, c *cursor) []ua.ReferenceDescription {
+	var kept []ua.ReferenceDescription
+	for _, ref := range refs {
+		if c.direction != ua.BrowseDirectionBoth && ref.IsForward != (c.direction == ua.BrowseDirectionForward) {
+			continue
+		}
+		if t := s.config.Space.Node(ref.ReferenceTypeID); t == nil || !c.types.Has(t) {
+			continue
+		}
+		if !c.wants(ref.NodeClass) {
+			continue
+		}
+		kept = append(kept, mask(ref, c.mask))
+	}
+	return kept
+}
+
+// mask clears the fields that were not asked for.
+func mask(ref ua.ReferenceDescription, m ua.BrowseResultMask) ua.ReferenceDescription {
+	if m&ua.BrowseResultMaskReferenceTypeID == 0 {
+		ref.ReferenceTypeID = ua.NodeID{}
+	}
+	ref.IsForward = ref.IsForward && m&ua.BrowseResultMaskIsForward != 0
+	if m&ua.BrowseResultMaskBrowseName == 0 {
+		ref.BrowseName = ua.QualifiedName{}
+	}
+	if m&ua.BrowseResultMaskDisplayName == 0 {
+		ref.DisplayName = ua.LocalizedText{}
+	}
+	if m&ua.BrowseResultMaskNodeClass == 0 {
+		ref.NodeClass = 0
+	}
+	if m&ua.BrowseResultMaskTypeDefinition == 0 {
+		ref.TypeDefinition = ua.ExpandedNodeID{}
+	}
+	return ref
+}

@@ -1,0 +1,107 @@
+package sessionactor
+
+import (
+	"github.com/uahive/uahive/addrspace"
+	"github.com/uahive/uahive/codec/ua"
+)
+
+// translateBrowsePaths serves TranslateBrowsePathsToNodeIds (Part 4, 5.9.4).
+func translateBrowsePaths(x *exchange) {
+	var req ua.TranslateBrowsePathsToNodeIDsRequest
+	if code := x.decode(&req); code != ua.Good {
+		x.fault(code)
+		return
+	}
+	switch {
+	case len(req.BrowsePaths) == 0:
+		x.fault(ua.BadNothingToDo)
+		return
+	case len(req.BrowsePaths) > x.service.limits.NodesPerTranslate:
+		x.fault(ua.BadTooManyOperations)
+		return
+	}
+	resp := new(ua.TranslateBrowsePathsToNodeIDsResponse)
+	resp.Results = make([]ua.BrowsePathResult, len(req.BrowsePaths))
+	for i := range req.BrowsePaths {
+		targets, code := x.service.follow(&req.BrowsePaths[i])
+		resp.Results[i] = ua.BrowsePathResult{StatusCode: code, Targets: targets}
+	}
+	x.respond(resp, &resp.ResponseHeader)
+}
+
+// follow walks one relative path, breadth first and without recursion. The
+// nodes reached at each step are a set, and their number is bounded, so that a
+// path cannot multiply by bouncing forward and back.
+func (s *Service) follow(path *ua.BrowsePath) ([]ua.BrowsePathTarget, ua.StatusCode) {
+	elements := path.RelativePath.Elements
+	switch {
+	case len(elements) == 0:
+		return nil, ua.BadNothingToDo
+	case len(elements) > s.limits.PathElements:
+		return nil, ua.BadTooManyOperations
+	}
+	start := s.config.Space.Node(path.StartingNode)
+	if start == nil {
+		return nil, ua.BadNodeIDUnknown
+	}
+	for i := range elements {
+		// Only the last element may leave the name out (Part 4, 7.31).
+		if elements[i].TargetName.Name == "" && i < len(elements)-1 {
+			return nil, ua.BadBrowseNameInvalid
+		}
+	}
+	reached := []*addrspace.Node{start}
+	for i := range elements {
+		next, code := s.step(reached, &elements[i])
+		if code != ua.Good {
+			return nil, code
+		}
+		reached = next
+	}
+	targets := make([]ua.BrowsePathTarget, len(reached))
+	for i, node := range reached {
+		targets[i] = ua.BrowsePathTarget{
+			TargetID:           ua.ExpandedNodeID{NodeID: node.ID()},
+			RemainingPathIndex: ^uint32(0), // the whole path was processed
+		}
+	}
+	return targets, ua.Good
+}
+
+func (s *Service) step(from []*addrspace.Node, e *ua.RelativePathElement) ([]*addrspace.Node, ua.StatusCode) {
+	types, ok := s.config.Space.ReferenceTypes(e.ReferenceTypeID, e.IncludeSubtypes)
+	if !ok {
+		return nil, ua.BadNoMatch
+	}
+	direction := ua.BrowseDirectionForward
+	if e.IsInverse {
+		direction = ua.BrowseDirectionInverse
+	}
+	var found []*addrspace.Node
+	seen := make(map[*addrspace.Node]struct{})
+	for _, node := range from {
+		refs := node.References()
+		for pos := 0; ; {
+			ref, next, ok := refs.Next(pos, direction, types)
+			if !ok {
+				break
+			}
+			pos = next
+			if e.TargetName.Name != "" && ref.Target.BrowseName() != e.TargetName {
+				continue
+			}
+			if _, dup := seen[ref.Target]; dup {
+				continue
+			}
+			if len(found) >= s.limits.PathTargets {
+				return nil, ua.BadTooManyMatches
+			}
+			seen[ref.Target] = struct{}{}
+			found = append(found, ref.Target)
+		}
+	}
+	if len(found) == 0 {
+		return nil, ua.BadNoMatch
+	}
+	return found, ua.Good
+}
