@@ -75,8 +75,9 @@ func (a *assembly) append(body []byte, final bool) error {
 		size := need
 		if !final {
 			// More is to come; growing by a factor keeps the copying linear.
-			size = min(max(2*need, minAssembly), max(a.maxBytes, need))
+			size = min(2*need, max(a.maxBytes, need))
 		}
+		size = poolSize(size)
 		if a.budget != nil && !a.budget.Take(size) {
 			return errNoBudget
 		}
@@ -91,8 +92,16 @@ func (a *assembly) append(body []byte, final bool) error {
 	return nil
 }
 
-// minAssembly is the first size of a buffer.
-const minAssembly = 4 << 10
+// poolSize rounds up to what a pooled buffer of n bytes really holds, so that
+// the budget counts memory and not wishes.
+func poolSize(n int) int {
+	for size := 4 << 10; size <= 1<<20; size *= 4 {
+		if n <= size {
+			return size
+		}
+	}
+	return n
+}
 
 // recycle frees the buffer of a message that was handed out.
 func (a *assembly) recycle() {
