@@ -55,22 +55,27 @@ func ReadElements[T Fixed](d *Decoder, dst []T, n int) []T {
 	if raw == nil {
 		return dst[:0]
 	}
-	if cap(dst) < n || dst == nil {
-		dst = make([]T, n)
+	if n == 0 {
+		if dst == nil {
+			return []T{}
+		}
+		return dst[:0]
 	}
-	dst = dst[:n]
+	// append copies into new memory without clearing it first, which make
+	// would. T holds no pointers, so its alignment in raw does not matter to
+	// a copy.
+	dst = append(dst[:0], unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(raw))), n)...)
 	mem := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(dst))), len(raw))
 	if isBool[T]() {
-		// Any byte but 0 is true on the wire, while a Go bool is 0 or 1.
-		for i, b := range raw {
-			if b != 0 {
-				b = 1
+		// Any byte but 0 is true on the wire, while a Go bool is 0 or 1. The
+		// elements are not looked at as bools before they are.
+		for i, b := range mem {
+			if b > 1 {
+				mem[i] = 1
 			}
-			mem[i] = b
 		}
 		return dst
 	}
-	copy(mem, raw)
 	if bigEndian {
 		swap(mem, size)
 	}

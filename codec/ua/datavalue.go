@@ -10,9 +10,9 @@ import (
 // are zero are not encoded (Part 6, 5.2.2.17).
 type DataValue struct {
 	Value           Variant
-	Status          StatusCode
 	SourceTimestamp DateTime
 	ServerTimestamp DateTime
+	Status          StatusCode
 	// SourcePicoseconds counts 10 picoseconds beyond SourceTimestamp; it is
 	// encoded only together with it.
 	SourcePicoseconds uint16
@@ -37,7 +37,7 @@ func (v *DataValue) appendDepth(dst []byte, depth int) []byte {
 	at := len(dst)
 	dst = append(dst, 0)
 	var mask byte
-	if v.Value.typ != TypeNull {
+	if v.Value.typ != TypeNull && depth < MaxDepth {
 		mask |= dataValueValue
 		dst = v.Value.appendDepth(dst, depth)
 	}

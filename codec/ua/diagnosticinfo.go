@@ -6,10 +6,6 @@ import (
 	"github.com/uahive/uahive/codec"
 )
 
-// MaxDiagnosticDepth is how many DiagnosticInfos may be chained by
-// InnerDiagnosticInfo (Part 6, 5.2.2.12).
-const MaxDiagnosticDepth = 10
-
 // DiagnosticMask says which fields of a DiagnosticInfo are set, since every
 // index including 0 is a valid one.
 type DiagnosticMask uint8

@@ -8,6 +8,9 @@ import (
 
 // Structure is a structured value with a binary encoding. All generated
 // structures implement it with pointer receivers.
+//
+// The encoder counts the depth through structures of this package. One that
+// is implemented elsewhere starts a new count, so it must not contain itself.
 type Structure interface {
 	// EncodingID returns the NodeId of the Default Binary encoding node.
 	EncodingID() NodeID
@@ -76,11 +79,7 @@ func (x *ExtensionObject) appendDepth(dst []byte, depth int) []byte {
 	dst = x.Value.EncodingID().AppendTo(dst)
 	dst = append(dst, EncodingBinary, 0, 0, 0, 0)
 	at := len(dst)
-	if s, ok := x.Value.(depthAppender); ok {
-		dst = s.appendDepth(dst, depth+1)
-	} else {
-		dst = x.Value.AppendTo(dst)
-	}
+	dst = appendStructure(dst, x.Value, depth+1)
 	n := len(dst) - at
 	dst[at-4], dst[at-3], dst[at-2], dst[at-1] = byte(n), byte(n>>8), byte(n>>16), byte(n>>24)
 	return dst
@@ -88,17 +87,20 @@ func (x *ExtensionObject) appendDepth(dst []byte, depth int) []byte {
 
 // DecodeFrom reads an ExtensionObject. A binary body of a known type must be
 // consumed to its last byte, otherwise another reader could see other values
-// in the same message.
+// in the same message. One without a body is not a level of nesting.
 func (x *ExtensionObject) DecodeFrom(d *codec.Decoder) {
 	*x = ExtensionObject{}
+	x.TypeID.DecodeFrom(d)
+	x.Encoding = d.Uint8()
+	if x.Encoding == EncodingNone {
+		return
+	}
 	if !d.Enter() {
+		*x = ExtensionObject{}
 		d.Leave()
 		return
 	}
-	x.TypeID.DecodeFrom(d)
-	x.Encoding = d.Uint8()
 	switch x.Encoding {
-	case EncodingNone:
 	case EncodingBinary:
 		x.decodeBinary(d)
 	case EncodingXML:

@@ -4,12 +4,6 @@ import (
 	"unsafe"
 )
 
-// MaxDepth is the nesting of Variants, ExtensionObjects and other values
-// inside each other that the encoder, Clone, Equal and String follow. What
-// lies deeper is treated as null. Decoders take their limit from
-// [codec.Limits], whose default is the same.
-const MaxDepth = 100
-
 // Variant holds a value of any built-in type: a scalar, an array, or a matrix
 // with two or more dimensions (Part 6, 5.2.2.16). The zero value is null.
 //

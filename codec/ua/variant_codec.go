@@ -18,6 +18,9 @@ const (
 func (v Variant) AppendTo(dst []byte) []byte { return v.appendDepth(dst, 0) }
 
 func (v Variant) appendDepth(dst []byte, depth int) []byte {
+	if depth >= MaxDepth {
+		return append(dst, 0)
+	}
 	if v.array {
 		return v.appendArray(dst, depth)
 	}
@@ -40,9 +43,6 @@ func (v Variant) appendDepth(dst []byte, depth int) []byte {
 
 // appendBoxed writes null and the scalars that do not fit into the Variant.
 func (v Variant) appendBoxed(dst []byte, depth int) []byte {
-	if depth >= MaxDepth {
-		return append(dst, 0)
-	}
 	dst = append(dst, byte(v.typ))
 	switch v.typ {
 	case TypeGuid:
@@ -66,9 +66,6 @@ func (v Variant) appendBoxed(dst []byte, depth int) []byte {
 }
 
 func (v Variant) appendArray(dst []byte, depth int) []byte {
-	if depth >= MaxDepth {
-		return append(dst, 0)
-	}
 	mask := byte(v.typ) | variantArray
 	dims := v.dims
 	if dims != nil && v.bits == 0 {
@@ -152,14 +149,18 @@ func (v Variant) appendElements(dst []byte, depth int) []byte {
 	return dst
 }
 
-// DecodeFrom reads a Variant.
+// DecodeFrom reads a Variant. A null one is not a level of nesting, so that
+// what an encoder cut off at its limit can be read.
 func (v *Variant) DecodeFrom(d *codec.Decoder) {
 	*v = Variant{}
+	mask := d.Uint8()
+	if mask == 0 {
+		return
+	}
 	if !d.Enter() {
 		d.Leave()
 		return
 	}
-	mask := d.Uint8()
 	typ := TypeID(mask & variantTypeMask)
 	if typ > TypeDiagnosticInfo && typ <= 31 {
 		// Reserved types are taken for ByteStrings (Part 6, 5.2.2.16).
@@ -294,9 +295,9 @@ func (v *Variant) decodeArray(d *codec.Decoder, typ TypeID, mask byte) {
 // decodeDims reads the dimensions and checks that they describe exactly the
 // elements that were read.
 func (v *Variant) decodeDims(d *codec.Decoder) {
-	n := d.ArrayLen(4)
-	if n < 0 {
-		n = 0
+	n := max(d.ArrayLen(4), 0)
+	if n > maxRank {
+		d.Fail(codec.ErrLimits)
 	}
 	dims := codec.ReadElements[int32](d, nil, n)
 	if d.Err() != nil {

@@ -12,11 +12,11 @@ import (
 func (v Variant) Clone() Variant { return v.cloneDepth(0) }
 
 func (v Variant) cloneDepth(depth int) Variant {
-	if v.ptr == nil {
-		return v
-	}
 	if depth >= MaxDepth {
 		return Variant{}
+	}
+	if v.ptr == nil {
+		return v
 	}
 	if v.array {
 		return v.cloneArray(depth + 1)

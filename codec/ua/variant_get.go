@@ -3,6 +3,7 @@ package ua
 import (
 	"math"
 	"reflect"
+	"time"
 )
 
 // Any returns the value as its Go type: a scalar, a slice for arrays and
@@ -121,62 +122,109 @@ func (v Variant) anySlice() any {
 }
 
 // As returns the value as a T. It takes exactly the Go type that Any would
-// return, and beyond that types whose underlying type is the same number,
-// bool or string (an enumeration from an Int32, for instance) and pointers to
-// structures from an ExtensionObject. It does not convert between numbers.
+// return, and beyond that time.Time for a DateTime, types whose underlying
+// type is the same number, bool or string (an enumeration from an Int32, for
+// instance) and slices of them, and structures or pointers to structures from
+// an ExtensionObject and slices of them. It does not convert between numbers.
 func As[T any](v Variant) (T, bool) {
 	var out T
 	ok := true
 	switch p := any(&out).(type) {
 	case *bool:
 		ok = v.typ == TypeBoolean && !v.array
-		*p = v.bits != 0
+		*p = ok && v.bits != 0
 	case *int32:
-		ok = v.typ == TypeInt32 && !v.array
-		*p = int32(v.bits)
+		if ok = v.typ == TypeInt32 && !v.array; ok {
+			*p = int32(v.bits)
+		}
 	case *uint32:
-		ok = v.typ == TypeUInt32 && !v.array
-		*p = uint32(v.bits)
+		if ok = v.typ == TypeUInt32 && !v.array; ok {
+			*p = uint32(v.bits)
+		}
 	case *int64:
-		ok = v.typ == TypeInt64 && !v.array
-		*p = int64(v.bits)
+		if ok = v.typ == TypeInt64 && !v.array; ok {
+			*p = int64(v.bits)
+		}
 	case *float64:
-		ok = v.typ == TypeDouble && !v.array
-		*p = math.Float64frombits(v.bits)
+		if ok = v.typ == TypeDouble && !v.array; ok {
+			*p = math.Float64frombits(v.bits)
+		}
 	case *string:
 		if ok = v.typ == TypeString && !v.array; ok {
 			*p = v.text()
+		}
+	case *time.Time:
+		if ok = v.typ == TypeDateTime && !v.array; ok {
+			*p = DateTime(v.bits).Time()
 		}
 	case *Variant:
 		*p = v
 	default:
 		return asAny[T](v)
 	}
-	if !ok {
-		var zero T
-		return zero, false
-	}
-	return out, true
+	return out, ok
 }
 
 // asAny is the part of As that goes through an interface.
 func asAny[T any](v Variant) (T, bool) {
+	var zero T
 	x := v.Any()
+	if x == nil {
+		return zero, false
+	}
 	if t, ok := x.(T); ok {
 		return t, true
 	}
-	var zero T
 	if o, ok := x.(ExtensionObject); ok {
+		if p, ok := any(o.Value).(*T); ok && p != nil {
+			return *p, true
+		}
 		t, ok := o.Value.(T)
 		return t, ok
 	}
 	want := reflect.TypeFor[T]()
-	if x == nil || !fixedKind(want) || want.Kind() != reflect.TypeOf(x).Kind() {
+	// The layout alone does not say the type: a DateTime is an int64 to Go.
+	if !v.array {
+		if !fixedKind(want) || TypeOfGo(want) != v.typ {
+			return zero, false
+		}
+		return reflect.ValueOf(x).Convert(want).Interface().(T), true
+	}
+	if want.Kind() != reflect.Slice || TypeOfGo(want.Elem()) != v.typ {
 		return zero, false
 	}
-	// A kind alone does not say the type: a DateTime is an int64 to Go.
-	if TypeOfGo(want) != v.typ {
+	if v.typ == TypeExtensionObject {
+		r, ok := structureSlice(want, elems[ExtensionObject](v))
+		if !ok {
+			return zero, false
+		}
+		return r.Interface().(T), true
+	}
+	if !fixedKind(want.Elem()) {
 		return zero, false
 	}
-	return reflect.ValueOf(x).Convert(want).Interface().(T), true
+	if v.ptr == nil {
+		return zero, true
+	}
+	return reflect.SliceAt(want.Elem(), v.ptr, int(v.bits)).Interface().(T), true
+}
+
+// structureSlice collects the structures of ExtensionObjects that are all of
+// the type that the slice holds.
+func structureSlice(want reflect.Type, s []ExtensionObject) (reflect.Value, bool) {
+	out := reflect.MakeSlice(want, len(s), len(s))
+	for i := range s {
+		if s[i].Value == nil {
+			return out, false
+		}
+		x := reflect.ValueOf(s[i].Value)
+		if x.Type() == reflect.PointerTo(want.Elem()) && !x.IsNil() {
+			x = x.Elem()
+		}
+		if !x.Type().AssignableTo(want.Elem()) {
+			return out, false
+		}
+		out.Index(i).Set(x)
+	}
+	return out, true
 }

@@ -170,7 +170,7 @@ func TypeOf[T Builtin]() TypeID {
 func MatrixVariant[T Builtin](s []T, dims ...int32) (Variant, error) {
 	v := SliceVariant(s)
 	n, ok := product(dims)
-	if !ok || n != len(s) {
+	if !ok || n != len(s) || len(dims) > maxRank {
 		return Variant{}, BadOutOfRange
 	}
 	return v.withDims(append([]int32(nil), dims...)), nil

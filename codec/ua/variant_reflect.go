@@ -187,7 +187,7 @@ func reflectArray(r reflect.Value) (Variant, error) {
 		if t.Kind() != reflect.Slice && t.Kind() != reflect.Array || TypeOfGo(t) != TypeNull {
 			break
 		}
-		if len(dims) == 8 {
+		if len(dims) == maxRank {
 			return Variant{}, BadTypeMismatch
 		}
 		n := 0
