@@ -38,7 +38,7 @@ var Nodes = [...]Node{
 	{ID: 26, Class: 64, BrowseName: "Number", IsAbstract: true},
 	{ID: 27, Class: 64, BrowseName: "Integer", IsAbstract: true},
 	{ID: 28, Class: 64, BrowseName: "UInteger", IsAbstract: true},
-	{ID: 29, Class: 64, BrowseName: "Enumeration", IsAbstract: true, Definition: "\x00{\x01\x04\x00\x00\x00\xff\xff\xff\xff"},
+	{ID: 29, Class: 64, BrowseName: "Enumeration", IsAbstract: true},
 	{ID: 30, Class: 64, BrowseName: "Image", IsAbstract: true},
 	{ID: 31, Class: 32, BrowseName: "References", IsAbstract: true, Symmetric: true},
 	{ID: 32, Class: 32, BrowseName: "NonHierarchicalReferences", IsAbstract: true, Symmetric: true},

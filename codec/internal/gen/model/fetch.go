@@ -52,18 +52,25 @@ func (in Inputs) complete() bool {
 	return true
 }
 
+// cacheDir is a folder of the user's cache named after the pinned versions.
+func cacheDir() (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("model: no cache folder: %w", err)
+	}
+	name := strings.NewReplacer("@", "-", "/", "-").Replace(
+		strings.Join([]string{nodesetsPackage, constantsPackage, statusPackage, idsModule}, "_"))
+	return filepath.Join(cache, "uahive-gen", name), nil
+}
+
 // Fetch returns the inputs in dir, downloading what is missing with the
-// ordinary clients npm and go. An empty dir means a folder of the user's cache
-// that is named after the pinned versions.
+// ordinary clients npm and go. An empty dir means a folder of the user's cache.
 func Fetch(dir string) (Inputs, error) {
 	if dir == "" {
-		cache, err := os.UserCacheDir()
-		if err != nil {
-			return Inputs{}, fmt.Errorf("model: no cache folder: %w", err)
+		var err error
+		if dir, err = cacheDir(); err != nil {
+			return Inputs{}, err
 		}
-		name := strings.NewReplacer("@", "-", "/", "-").Replace(
-			strings.Join([]string{nodesetsPackage, constantsPackage, statusPackage, idsModule}, "_"))
-		dir = filepath.Join(cache, "uahive-gen", name)
 	}
 	in := inputsIn(dir)
 	if in.complete() {

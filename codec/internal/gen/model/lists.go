@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // StatusCode is a name of the standard with its value.
@@ -48,6 +49,7 @@ func readStatusCodes(path string) ([]StatusCode, error) {
 type NodeIDName struct {
 	Name string
 	ID   uint32
+	Type bool // a data type, not an instance or a part of a type
 }
 
 func readNodeIDs(path string) ([]NodeIDName, error) {
@@ -65,12 +67,15 @@ func readNodeIDs(path string) ([]NodeIDName, error) {
 		if err != nil {
 			return nil, fmt.Errorf("model: NodeIds.csv: %s: %w", row[0], err)
 		}
-		out = append(out, NodeIDName{row[0], uint32(id)})
+		out = append(out, NodeIDName{row[0], uint32(id), row[2] == "DataType"})
 	}
 	return out, nil
 }
 
-var constantLine = regexp.MustCompile(`(?m)^\s*(\w+)\s*=\s*(\d+)\s*,?`)
+var (
+	constantGroup = regexp.MustCompile(`^\s*export enum (\w+)`)
+	constantLine  = regexp.MustCompile(`^\s*(\w+)\s*=\s*(\d+)\s*,?`)
+)
 
 func readConstants(path string) ([]NodeIDName, error) {
 	content, err := os.ReadFile(path)
@@ -78,12 +83,17 @@ func readConstants(path string) ([]NodeIDName, error) {
 		return nil, err
 	}
 	var out []NodeIDName
-	for _, m := range constantLine.FindAllSubmatch(content, -1) {
-		id, err := strconv.ParseUint(string(m[2]), 10, 32)
-		if err != nil {
-			return nil, fmt.Errorf("model: constant %s: %w", m[1], err)
+	group := ""
+	for line := range strings.Lines(string(content)) {
+		if m := constantGroup.FindStringSubmatch(line); m != nil {
+			group = m[1]
+		} else if m := constantLine.FindStringSubmatch(line); m != nil {
+			id, err := strconv.ParseUint(m[2], 10, 32)
+			if err != nil {
+				return nil, fmt.Errorf("model: constant %s: %w", m[1], err)
+			}
+			out = append(out, NodeIDName{m[1], uint32(id), group == "DataTypeIds"})
 		}
-		out = append(out, NodeIDName{string(m[1]), uint32(id)})
 	}
 	return out, nil
 }

@@ -115,6 +115,20 @@ func Load(in Inputs) (*Model, error) {
 	return m, nil
 }
 
+// Parse joins a binary schema, a NodeSet and lists of names given as content.
+// It is what Load does with files, without status codes.
+func Parse(binarySchema, nodeSet []byte, names ...[]NodeIDName) (*Model, error) {
+	s, err := parseSchema(binarySchema)
+	if err != nil {
+		return nil, err
+	}
+	set, err := parseNodeSet(nodeSet)
+	if err != nil {
+		return nil, err
+	}
+	return join(s, set, names...)
+}
+
 func join(s *schema, set *NodeSet, lists ...[]NodeIDName) (*Model, error) {
 	m := &Model{
 		NodeSet: set, structures: map[string]*Structure{}, enums: map[string]*Enum{},
@@ -165,30 +179,38 @@ func join(s *schema, set *NodeSet, lists ...[]NodeIDName) (*Model, error) {
 	return m, m.check()
 }
 
-// joinIDs merges the name lists, the later list winning, and names what only
-// the NodeSet knows.
+// joinIDs names the nodes of the NodeSet by their paths and takes from the
+// lists, the later one winning, what has no node: the types of the services
+// and their encodings. The rest of the lists is left out. It names declarations
+// that no published NodeSet contains, whose numbers the standard reuses: of
+// those that NodeIds.csv once gave away, over six hundred belong to other
+// nodes by 1.05.07.
 func (m *Model) joinIDs(lists [][]NodeIDName) error {
-	named := map[uint32]bool{}
-	for _, list := range lists {
-		for _, n := range list {
-			m.ids[n.Name] = n.ID
-		}
-	}
-	for _, id := range m.ids {
-		named[id] = true
-	}
 	for _, n := range m.NodeSet.Nodes {
-		if named[n.ID] || n.DesignToolOnly {
+		if n.DesignToolOnly {
 			continue
 		}
 		name := m.NodeSet.Path(n)
 		if other, ok := m.ids[name]; ok {
-			return fmt.Errorf("model: name %s of node %d is taken by node %d", name, n.ID, other)
+			return fmt.Errorf("model: nodes %d and %d are both called %s", other, n.ID, name)
 		}
 		m.ids[name] = n.ID
 	}
+	listed := map[string]uint32{}
+	for _, list := range lists {
+		for _, n := range list {
+			if m.NodeSet.Node(n.ID) == nil && (n.Type || strings.Contains(n.Name, "_Encoding_Default")) {
+				listed[n.Name] = n.ID
+			}
+		}
+	}
+	for name, id := range listed {
+		if _, ok := m.ids[name]; !ok {
+			m.ids[name] = id
+		}
+	}
 	for name, id := range m.ids {
-		m.NodeIDs = append(m.NodeIDs, NodeIDName{name, id})
+		m.NodeIDs = append(m.NodeIDs, NodeIDName{Name: name, ID: id})
 	}
 	slices.SortFunc(m.NodeIDs, func(a, b NodeIDName) int {
 		return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Name, b.Name))

@@ -22,8 +22,10 @@ func definition(set *model.NodeSet, n *model.Node) (string, error) {
 		if value, err = structureDefinition(set, n); err != nil {
 			return "", err
 		}
-	} else {
+	} else if len(n.Definition.Fields) > 0 {
 		value = enumDefinition(n)
+	} else {
+		return "", nil // Enumeration itself
 	}
 	x := ua.ObjectOf(value)
 	return string(x.AppendTo(nil)), nil
