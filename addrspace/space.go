@@ -74,7 +74,7 @@ func (s *Space) Reserve(n int) {
 // BeginView begins a section in which no transaction becomes visible: every
 // value read until EndView is from before or after the whole of any Update.
 // A view must be short, must not wait for anything, must not be nested, and
-// must not call Update.
+// must call neither Update nor user code (which might).
 func (s *Space) BeginView() { s.view.RLock() }
 
 // EndView ends the section.

@@ -146,7 +146,7 @@ func (s *Space) addReferenceType(n *Node) {
 			index = fixed
 		}
 	}
-	grown := make([]*Node, max(len(types), int(index)+1), max(len(types)+len(types)/2, int(index)+1))
+	grown := make([]*Node, max(len(types), int(index)+1))
 	copy(grown, types)
 	grown[index] = n
 	n.update(func(a *attrs) { a.refIndex = index })

@@ -17,12 +17,12 @@ import (
 // A channel ends when its reader ends; everything else follows from that.
 type Channel struct {
 	// Immutable.
-	server     *Server
-	sock       socket
-	remote     string // address of the peer, for logs and limits
-	outbox     *actors.Mailbox[*codec.Buffer]
-	done       chan struct{} // closed when the connection is to end
-	drained    chan struct{} // signalled when queued bytes have left
+	server  *Server
+	sock    socket
+	remote  string // address of the peer, for logs and limits
+	outbox  *actors.Mailbox[*codec.Buffer]
+	done    chan struct{} // closed when the connection is to end
+	drained chan struct{} // signalled when queued bytes have left
 
 	// Set by the reader before the first request, immutable afterwards.
 	id          uint32

@@ -135,7 +135,17 @@ func (b *chainBuilder) verify(cert, issuer *x509.Certificate) error {
 		return errSignatureBudget
 	}
 	b.budget--
-	return issuer.CheckSignature(cert.SignatureAlgorithm, cert.RawTBSCertificate, cert.Signature)
+	return checkSignature(issuer, cert.SignatureAlgorithm, cert.RawTBSCertificate, cert.Signature)
+}
+
+// checkSignature refuses SHA-1, too, which crypto/x509 accepts here: two certificates with the same SHA-1
+// can be made on purpose. None of the supported security policies allows it (Part 7).
+func checkSignature(issuer *x509.Certificate, algorithm x509.SignatureAlgorithm, signed, signature []byte) error {
+	switch algorithm {
+	case x509.SHA1WithRSA, x509.ECDSAWithSHA1, x509.DSAWithSHA1:
+		return x509.InsecureAlgorithmError(algorithm)
+	}
+	return issuer.CheckSignature(algorithm, signed, signature)
 }
 
 func (b *chainBuilder) inPath(cert *x509.Certificate) bool {

@@ -167,8 +167,16 @@ func hasNameConstraints(cert *x509.Certificate) bool {
 }
 
 // checkNameConstraints leaves the comparison of names with an authority's constraints (RFC 5280, 4.2.1.10)
-// to crypto/x509, which performs it as a part of its own verification of the chain.
+// to crypto/x509, which performs it as a part of its own verification of the chain. It refuses every URN
+// there, although only constraints on URIs could not be decided for one; those are refused here.
 func checkNameConstraints(chain []link, now time.Time) *failure {
+	leaf := *chain[0].cert
+	leaf.URIs = nil
+	for _, l := range chain[1:] {
+		if len(l.cert.PermittedURIDomains)+len(l.cert.ExcludedURIDomains) > 0 {
+			return &failure{ua.BadCertificateIssuerUseNotAllowed, "the issuer " + quote(l.cert.Subject.String()) + " constrains URIs, which cannot be applied to applications"}
+		}
+	}
 	opts := x509.VerifyOptions{
 		Roots:         x509.NewCertPool(),
 		Intermediates: x509.NewCertPool(),
@@ -179,7 +187,7 @@ func checkNameConstraints(chain []link, now time.Time) *failure {
 		opts.Intermediates.AddCert(chain[i].cert)
 	}
 	opts.Roots.AddCert(chain[len(chain)-1].cert)
-	if _, err := chain[0].cert.Verify(opts); err != nil {
+	if _, err := leaf.Verify(opts); err != nil {
 		return &failure{ua.BadCertificateIssuerUseNotAllowed, "constraints of an issuer: " + err.Error()}
 	}
 	return nil

@@ -13,7 +13,7 @@ func findServers(x *exchange) {
 		x.fault(code)
 		return
 	}
-	e := &x.service.config.Endpoints
+	e := x.service.config.Endpoints
 	resp := new(ua.FindServersResponse)
 	if len(req.ServerURIs) == 0 || slices.Contains(req.ServerURIs, e.Application.ApplicationURI) {
 		self := e.Application

@@ -24,7 +24,7 @@ type Limits struct {
 	// Operation limits of one request (Part 5, 6.3.11); beyond them the answer
 	// is BadTooManyOperations. Default 10,000 each, 1,000 for Call.
 	NodesPerRead, NodesPerWrite, NodesPerBrowse, NodesPerTranslate, NodesPerRegister int
-	MethodsPerCall, ItemsPerCall                                                       int
+	MethodsPerCall, ItemsPerCall                                                     int
 	// ReferencesPerNode is the number of references in one browse result,
 	// whatever the client asks for; the rest needs BrowseNext. Default 10,000.
 	ReferencesPerNode int

@@ -26,7 +26,7 @@ type Config struct {
 	// PKI holds the certificate with which the server signs.
 	PKI *pki.Store
 	// Endpoints says what the server offers.
-	Endpoints Endpoints
+	Endpoints *Endpoints
 	// Authenticate checks user identities; nil admits Anonymous only.
 	Authenticate Authenticator
 	// Pool runs calls into user code, Lane runs private-key operations.

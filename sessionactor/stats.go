@@ -11,8 +11,8 @@ const maxServices = 48
 
 // counters are the service's own counters.
 type counters struct {
-	created, activated, denied, refused, timedOut, evicted, closed atomic.Uint64
-	requests, failed, panics                                       atomic.Uint64
+	created, activated, denied, refused, timedOut, evicted, aborted, closed atomic.Uint64
+	requests, failed, panics                                                atomic.Uint64
 }
 
 // Stats is a snapshot of the counters of a [Service]. Counters only grow.
@@ -24,6 +24,7 @@ type Stats struct {
 	Refused        uint64 // sessions refused at the limit
 	TimedOut       uint64 // sessions that ended by their time-out
 	Evicted        uint64 // sessions that made room before activation
+	Aborted        uint64 // sessions that ended before activation, with their channel or by misuse
 	Requests       uint64 // requests answered with a response
 	FailedRequests uint64 // requests answered with a ServiceFault
 	Panics         uint64 // in user code
@@ -39,6 +40,7 @@ func (s *Service) Stats() Stats {
 		Refused:        s.stats.refused.Load(),
 		TimedOut:       s.stats.timedOut.Load(),
 		Evicted:        s.stats.evicted.Load(),
+		Aborted:        s.stats.aborted.Load(),
 		Requests:       s.stats.requests.Load(),
 		FailedRequests: s.stats.failed.Load(),
 		Panics:         s.stats.panics.Load(),
@@ -51,6 +53,8 @@ func (c *counters) ended(cause endCause) {
 		c.timedOut.Add(1)
 	case endEvicted:
 		c.evicted.Add(1)
+	case endChannel, endExpelled:
+		c.aborted.Add(1)
 	default:
 		c.closed.Add(1)
 	}

@@ -174,7 +174,7 @@ func (s *Session) appendBrowse(dst []byte, c *cursor) []byte {
 
 func appendBrowseFailure(dst []byte, code ua.StatusCode) []byte {
 	dst = codec.AppendUint32(dst, uint32(code))
-	dst = codec.AppendInt32(dst, -1)        // continuation point
+	dst = codec.AppendInt32(dst, -1)           // continuation point
 	return append(dst, 0xFF, 0xFF, 0xFF, 0xFF) // references
 }
 

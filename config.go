@@ -1,0 +1,252 @@
+package uahive
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/uahive/uahive/codec/uasc"
+	"github.com/uahive/uahive/sessionactor"
+)
+
+// Config says what a server is and what it offers. The zero value works: it
+// serves on port 4840 with the three secure policies, makes a certificate in
+// ./pki on the first start, and admits anonymous users of trusted clients.
+type Config struct {
+	// Endpoint is the address to listen on and what clients are told before
+	// they say how they reach the server. A host of "0.0.0.0", "::" or none
+	// listens on all addresses; clients then see the name of the machine.
+	// Default "opc.tcp://:4840".
+	Endpoint string
+	// ApplicationURI is the server's worldwide name. It stands in the
+	// certificate, and is the URI of namespace 1. Default "urn:<host name>:uahive".
+	ApplicationURI string
+	// ApplicationName is shown to people. Default "uahive".
+	ApplicationName string
+	// ProductURI names the product. Default "urn:uahive".
+	ProductURI string
+	// Build is shown under ServerStatus.BuildInfo.
+	Build BuildInfo
+
+	// PKI is the folder of certificates: own, trusted, issuer, rejected. It is
+	// made when missing, with a new certificate. Default "pki". "memory" keeps a
+	// certificate that lasts as long as the process, for tests.
+	PKI string
+	// Hosts are names and addresses under which the server is reached, for a
+	// certificate that is made. Default: localhost, the name of the machine, and
+	// the host of Endpoint.
+	Hosts []string
+	// TrustAll accepts every client application, trusted or not. It is for
+	// demonstrations and tests, and logged loudly.
+	TrustAll bool
+
+	// Security lists what clients may choose from. Default [SecurePolicies].
+	// Add [NoSecurity] to let clients in without any.
+	Security []Security
+	// Anonymous admits users who do not say who they are. Default: only where
+	// Authenticate is nil.
+	Anonymous bool
+	// Authenticate checks user names and passwords, on the worker pool. Its
+	// error refuses the user; the reason stays in the log. nil offers no user
+	// names.
+	Authenticate func(ctx context.Context, c Credentials) (*User, error)
+
+	// Limits bounds what clients can take. Zero fields take their defaults.
+	Limits Limits
+	// Workers is the number of calls into the program's own code that run at
+	// once. Default 64.
+	Workers int
+	// ShutdownDelay is how long clients are told that the server shuts down
+	// before it does; 0 stands for one second, a negative value for none. It is
+	// at most 3 s.
+	ShutdownDelay time.Duration
+	// Logger gets life-cycle events and refusals. Default: none. Give it a level:
+	// a refused client is a warning.
+	Logger zerolog.Logger
+}
+
+// BuildInfo says which build of which product a server is (Part 5, 12.4).
+type BuildInfo struct {
+	ManufacturerName, ProductName, SoftwareVersion, BuildNumber string
+	BuildDate                                                   time.Time
+}
+
+// Credentials are what a client claims to be, complete and decrypted.
+type Credentials = sessionactor.Credentials
+
+// User is who a session acts for.
+type User = sessionactor.User
+
+// Kinds of identity.
+const (
+	AnonymousUser = sessionactor.Anonymous
+	NamedUser     = sessionactor.UserName
+)
+
+// Security is a pair of security policy and mode.
+type Security struct {
+	policy *uasc.Policy
+	mode   uasc.Mode
+}
+
+// String returns the standard's names, as "Basic256Sha256/SignAndEncrypt".
+func (s Security) String() string {
+	if s.policy == nil {
+		return "Security{}"
+	}
+	return s.policy.Name + "/" + s.mode.String()
+}
+
+// The pairs of security policy and mode that a server can offer.
+var (
+	// NoSecurity neither signs nor encrypts: everybody on the network can read
+	// and change everything. It has to be asked for.
+	NoSecurity = Security{uasc.PolicyNone, uasc.ModeNone}
+
+	Basic256Sha256Sign         = Security{uasc.Basic256Sha256, uasc.ModeSign}
+	Basic256Sha256Encrypt      = Security{uasc.Basic256Sha256, uasc.ModeSignAndEncrypt}
+	Aes128Sha256RsaOaepSign    = Security{uasc.Aes128Sha256RsaOaep, uasc.ModeSign}
+	Aes128Sha256RsaOaepEncrypt = Security{uasc.Aes128Sha256RsaOaep, uasc.ModeSignAndEncrypt}
+	Aes256Sha256RsaPssSign     = Security{uasc.Aes256Sha256RsaPss, uasc.ModeSign}
+	Aes256Sha256RsaPssEncrypt  = Security{uasc.Aes256Sha256RsaPss, uasc.ModeSignAndEncrypt}
+)
+
+// SecurePolicies returns all pairs that sign, the default of [Config.Security].
+func SecurePolicies() []Security {
+	return []Security{
+		Basic256Sha256Encrypt, Basic256Sha256Sign,
+		Aes128Sha256RsaOaepEncrypt, Aes128Sha256RsaOaepSign,
+		Aes256Sha256RsaPssEncrypt, Aes256Sha256RsaPssSign,
+	}
+}
+
+// ConfigError says which field of a [Config] cannot be used, and what to write
+// instead.
+type ConfigError struct {
+	Field, Value, Instead string
+	Err                   error
+}
+
+// Error implements error.
+func (e *ConfigError) Error() string {
+	text := fmt.Sprintf("uahive: Config.%s = %q: %s", e.Field, e.Value, e.Instead)
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	return text
+}
+
+// Unwrap returns the cause, if there is one.
+func (e *ConfigError) Unwrap() error { return e.Err }
+
+// withDefaults returns the configuration with every unset field replaced, or
+// says what is wrong with it.
+func (c Config) withDefaults() (Config, error) {
+	host, err := os.Hostname()
+	if err != nil || host == "" {
+		host = "localhost"
+	}
+	setDefault(&c.Endpoint, "opc.tcp://:4840")
+	setDefault(&c.ApplicationURI, "urn:"+strings.ToLower(host)+":uahive")
+	setDefault(&c.ApplicationName, "uahive")
+	setDefault(&c.ProductURI, "urn:uahive")
+	setDefault(&c.PKI, "pki")
+	setDefault(&c.Build.ManufacturerName, "uahive")
+	setDefault(&c.Build.ProductName, c.ApplicationName)
+	setDefault(&c.Build.SoftwareVersion, Version)
+	if c.Security == nil {
+		c.Security = SecurePolicies()
+	}
+	if c.Authenticate == nil {
+		c.Anonymous = true
+	}
+	switch {
+	case c.ShutdownDelay == 0:
+		c.ShutdownDelay = time.Second
+	case c.ShutdownDelay < 0:
+		c.ShutdownDelay = 0
+	}
+	c.ShutdownDelay = min(c.ShutdownDelay, 3*time.Second)
+	return c, c.check()
+}
+
+func setDefault(field *string, value string) {
+	if *field == "" {
+		*field = value
+	}
+}
+
+func (c *Config) check() error {
+	u, err := url.Parse(c.Endpoint)
+	if err != nil || u.Scheme != "opc.tcp" || u.Opaque != "" {
+		return &ConfigError{Field: "Endpoint", Value: c.Endpoint, Instead: `write an address like "opc.tcp://:4840" or "opc.tcp://plant.example:4840"`, Err: err}
+	}
+	if name, err := url.Parse(c.ApplicationURI); err != nil || name.Scheme == "" {
+		return &ConfigError{Field: "ApplicationURI", Value: c.ApplicationURI, Instead: `write a URI like "urn:acme:press"`, Err: err}
+	}
+	if len(c.Security) == 0 {
+		return &ConfigError{Field: "Security", Value: "[]", Instead: "leave it nil for the secure policies, or list what to offer"}
+	}
+	for i, s := range c.Security {
+		if s.policy == nil {
+			return &ConfigError{Field: fmt.Sprintf("Security[%d]", i), Value: s.String(), Instead: "use one of the package's variables, such as uahive.Basic256Sha256Encrypt"}
+		}
+	}
+	if c.Workers < 0 {
+		return &ConfigError{Field: "Workers", Value: fmt.Sprint(c.Workers), Instead: "write the number of calls that may run at once, or 0 for 64"}
+	}
+	return nil
+}
+
+// listenAddress returns what to give to net.Listen.
+func (c *Config) listenAddress() string {
+	u, _ := url.Parse(c.Endpoint)
+	port := u.Port()
+	if port == "" {
+		port = "4840"
+	}
+	return net.JoinHostPort(u.Hostname(), port)
+}
+
+// endpointURL returns the address that clients are told, with the machine's
+// name in place of a wildcard and the port that is really used.
+func (c *Config) endpointURL(bound net.Addr) string {
+	u, _ := url.Parse(c.Endpoint)
+	host, port := u.Hostname(), u.Port()
+	if tcp, ok := bound.(*net.TCPAddr); ok {
+		port = fmt.Sprint(tcp.Port)
+	} else if port == "" {
+		port = "4840"
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		if name, err := os.Hostname(); err == nil {
+			host = name
+		}
+	}
+	u.Host = net.JoinHostPort(host, port)
+	return u.String()
+}
+
+// hosts returns the names for a certificate that is made.
+func (c *Config) hosts() []string {
+	if c.Hosts != nil {
+		return c.Hosts
+	}
+	hosts := []string{"localhost", "127.0.0.1"}
+	if name, err := os.Hostname(); err == nil {
+		hosts = append(hosts, name)
+	}
+	u, _ := url.Parse(c.Endpoint)
+	if host := u.Hostname(); host != "" && host != "localhost" {
+		if ip := net.ParseIP(host); ip == nil || !ip.IsUnspecified() && !ip.IsLoopback() {
+			hosts = append(hosts, host)
+		}
+	}
+	return hosts
+}

@@ -1,0 +1,163 @@
+package uahive
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"github.com/uahive/uahive/addrspace"
+	"github.com/uahive/uahive/codec/ua"
+	"github.com/uahive/uahive/codec/ua/id"
+)
+
+// bindServerObject connects the standard's Server object (Part 5, 6.3.1 and
+// 8.3.2) with what the server really is and does.
+func (s *Server) bindServerObject() {
+	s.bindStatus()
+	s.bindCapabilities()
+	s.bindDiagnostics()
+	s.sessions.BindServerMethods()
+	s.fixed(id.Server_ServerArray, []string{s.config.ApplicationURI})
+	s.fixed(id.Server_ServiceLevel, uint8(255))
+	s.fixed(id.Server_Auditing, false)
+}
+
+// fixed stores a value that does not change while the server runs.
+func (s *Server) fixed(node uint32, value any) {
+	v, err := ua.ValueOf(value)
+	if err != nil {
+		panic(err) // a value of ours that is no OPC UA value
+	}
+	if n := s.space.Node(ua.NumericID(0, node)); n != nil {
+		n.Variable().Store(ua.DataValue{Value: v})
+	}
+}
+
+// live connects a variable with a function that only touches memory.
+func (s *Server) live(node uint32, read func() any) {
+	n := s.space.Node(ua.NumericID(0, node))
+	if n == nil {
+		return
+	}
+	n.Variable().SetSource(&addrspace.Source{Inline: true, Read: func(context.Context) (ua.DataValue, error) {
+		v, err := ua.ValueOf(read())
+		return ua.DataValue{Value: v}, err
+	}})
+}
+
+// status is the ServerStatusDataType of this moment (Part 5, 12.10).
+func (s *Server) status() *ua.ServerStatusDataType {
+	now := time.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	status := &ua.ServerStatusDataType{
+		StartTime: ua.DateTimeOf(s.start), CurrentTime: ua.DateTimeOf(now), State: s.state, BuildInfo: s.buildInfo(),
+	}
+	if s.state == ua.ServerStateShutdown {
+		status.SecondsTillShutdown = uint32(math.Ceil(max(0, s.shutdown.Sub(now).Seconds())))
+		status.ShutdownReason = ua.LocalizedText{Locale: "en", Text: "The server is shutting down."}
+	}
+	return status
+}
+
+func (s *Server) buildInfo() ua.BuildInfo {
+	b := s.config.Build
+	return ua.BuildInfo{
+		ProductURI: s.config.ProductURI, ManufacturerName: b.ManufacturerName, ProductName: b.ProductName,
+		SoftwareVersion: b.SoftwareVersion, BuildNumber: b.BuildNumber, BuildDate: ua.DateTimeOf(b.BuildDate),
+	}
+}
+
+func (s *Server) bindStatus() {
+	s.live(id.Server_ServerStatus, func() any { return s.status() })
+	s.live(id.Server_ServerStatus_CurrentTime, func() any { return ua.DateTimeOf(time.Now()) })
+	s.live(id.Server_ServerStatus_State, func() any { return s.status().State })
+	s.live(id.Server_ServerStatus_SecondsTillShutdown, func() any { return s.status().SecondsTillShutdown })
+	s.live(id.Server_ServerStatus_ShutdownReason, func() any { return s.status().ShutdownReason })
+	s.fixed(id.Server_ServerStatus_StartTime, ua.DateTimeOf(s.start))
+	build := s.buildInfo()
+	s.fixed(id.Server_ServerStatus_BuildInfo, &build)
+	s.fixed(id.Server_ServerStatus_BuildInfo_ProductName, build.ProductName)
+	s.fixed(id.Server_ServerStatus_BuildInfo_ProductUri, build.ProductURI)
+	s.fixed(id.Server_ServerStatus_BuildInfo_ManufacturerName, build.ManufacturerName)
+	s.fixed(id.Server_ServerStatus_BuildInfo_SoftwareVersion, build.SoftwareVersion)
+	s.fixed(id.Server_ServerStatus_BuildInfo_BuildNumber, build.BuildNumber)
+	s.fixed(id.Server_ServerStatus_BuildInfo_BuildDate, build.BuildDate)
+}
+
+// standardProfiles are the profiles that the server claims (Part 7).
+var standardProfiles = []string{
+	"http://opcfoundation.org/UA-Profile/Server/StandardUA2017",
+}
+
+// bindCapabilities publishes the limits in force (Part 5, 6.3.2 and 6.3.11).
+func (s *Server) bindCapabilities() {
+	services, subscriptions := s.sessions.Limits(), s.subs.Limits()
+	s.fixed(id.Server_ServerCapabilities_ServerProfileArray, standardProfiles)
+	s.fixed(id.Server_ServerCapabilities_LocaleIdArray, []string{"en"})
+	s.fixed(id.Server_ServerCapabilities_MinSupportedSampleRate, 0.0)
+	s.fixed(id.Server_ServerCapabilities_MaxBrowseContinuationPoints, limit16(services.BrowseContinuationPoints))
+	s.fixed(id.Server_ServerCapabilities_MaxQueryContinuationPoints, uint16(0))
+	s.fixed(id.Server_ServerCapabilities_MaxHistoryContinuationPoints, uint16(0))
+	for node, limit := range map[uint32]int{
+		id.Server_ServerCapabilities_MaxArrayLength:                                           services.ArrayLength,
+		id.Server_ServerCapabilities_MaxStringLength:                                          services.StringLength,
+		id.Server_ServerCapabilities_MaxByteStringLength:                                      services.ByteStringLength,
+		id.Server_ServerCapabilities_MaxSessions:                                              services.Sessions,
+		id.Server_ServerCapabilities_MaxSubscriptions:                                         subscriptions.Subscriptions,
+		id.Server_ServerCapabilities_MaxSubscriptionsPerSession:                               subscriptions.SubscriptionsPerSession,
+		id.Server_ServerCapabilities_MaxMonitoredItems:                                        subscriptions.MonitoredItems,
+		id.Server_ServerCapabilities_MaxMonitoredItemsPerSubscription:                         subscriptions.MonitoredItemsPerSubscription,
+		id.Server_ServerCapabilities_MaxMonitoredItemsQueueSize:                               subscriptions.QueueSize,
+		id.Server_ServerCapabilities_OperationLimits_MaxNodesPerRead:                          services.NodesPerRead,
+		id.Server_ServerCapabilities_OperationLimits_MaxNodesPerWrite:                         services.NodesPerWrite,
+		id.Server_ServerCapabilities_OperationLimits_MaxNodesPerMethodCall:                    services.MethodsPerCall,
+		id.Server_ServerCapabilities_OperationLimits_MaxNodesPerBrowse:                        services.NodesPerBrowse,
+		id.Server_ServerCapabilities_OperationLimits_MaxNodesPerRegisterNodes:                 services.NodesPerRegister,
+		id.Server_ServerCapabilities_OperationLimits_MaxNodesPerTranslateBrowsePathsToNodeIds: services.NodesPerTranslate,
+		id.Server_ServerCapabilities_OperationLimits_MaxMonitoredItemsPerCall:                 services.ItemsPerCall,
+	} {
+		s.fixed(node, uint32(limit))
+	}
+}
+
+func limit16(n int) uint16 { return uint16(min(n, math.MaxUint16)) }
+
+// diagnostics is the ServerDiagnosticsSummaryDataType of this moment (Part 5, 12.9).
+func (s *Server) diagnostics() *ua.ServerDiagnosticsSummaryDataType {
+	sessions, subscriptions, channels := s.sessions.Stats(), s.subs.Stats(), s.channels.Stats()
+	return &ua.ServerDiagnosticsSummaryDataType{
+		CurrentSessionCount:           uint32(sessions.Sessions),
+		CumulatedSessionCount:         uint32(sessions.Created),
+		SecurityRejectedSessionCount:  uint32(sessions.Denied + channels.RefusedSecurity),
+		RejectedSessionCount:          uint32(sessions.Refused + sessions.Denied),
+		SessionTimeoutCount:           uint32(sessions.TimedOut),
+		SessionAbortCount:             uint32(sessions.Aborted),
+		CurrentSubscriptionCount:      uint32(subscriptions.Subscriptions),
+		CumulatedSubscriptionCount:    uint32(subscriptions.Created),
+		PublishingIntervalCount:       uint32(subscriptions.PublishingIntervals),
+		SecurityRejectedRequestsCount: uint32(channels.RefusedSecurity),
+		RejectedRequestsCount:         uint32(sessions.FailedRequests),
+	}
+}
+
+func (s *Server) bindDiagnostics() {
+	s.fixed(id.Server_ServerDiagnostics_EnabledFlag, true)
+	s.live(id.Server_ServerDiagnostics_ServerDiagnosticsSummary, func() any { return s.diagnostics() })
+	for node, read := range map[uint32]func(d *ua.ServerDiagnosticsSummaryDataType) uint32{
+		id.Server_ServerDiagnostics_ServerDiagnosticsSummary_ServerViewCount:               func(d *ua.ServerDiagnosticsSummaryDataType) uint32 { return d.ServerViewCount },
+		id.Server_ServerDiagnostics_ServerDiagnosticsSummary_CurrentSessionCount:           func(d *ua.ServerDiagnosticsSummaryDataType) uint32 { return d.CurrentSessionCount },
+		id.Server_ServerDiagnostics_ServerDiagnosticsSummary_CumulatedSessionCount:         func(d *ua.ServerDiagnosticsSummaryDataType) uint32 { return d.CumulatedSessionCount },
+		id.Server_ServerDiagnostics_ServerDiagnosticsSummary_SecurityRejectedSessionCount:  func(d *ua.ServerDiagnosticsSummaryDataType) uint32 { return d.SecurityRejectedSessionCount },
+		id.Server_ServerDiagnostics_ServerDiagnosticsSummary_RejectedSessionCount:          func(d *ua.ServerDiagnosticsSummaryDataType) uint32 { return d.RejectedSessionCount },
+		id.Server_ServerDiagnostics_ServerDiagnosticsSummary_SessionTimeoutCount:           func(d *ua.ServerDiagnosticsSummaryDataType) uint32 { return d.SessionTimeoutCount },
+		id.Server_ServerDiagnostics_ServerDiagnosticsSummary_SessionAbortCount:             func(d *ua.ServerDiagnosticsSummaryDataType) uint32 { return d.SessionAbortCount },
+		id.Server_ServerDiagnostics_ServerDiagnosticsSummary_PublishingIntervalCount:       func(d *ua.ServerDiagnosticsSummaryDataType) uint32 { return d.PublishingIntervalCount },
+		id.Server_ServerDiagnostics_ServerDiagnosticsSummary_CurrentSubscriptionCount:      func(d *ua.ServerDiagnosticsSummaryDataType) uint32 { return d.CurrentSubscriptionCount },
+		id.Server_ServerDiagnostics_ServerDiagnosticsSummary_CumulatedSubscriptionCount:    func(d *ua.ServerDiagnosticsSummaryDataType) uint32 { return d.CumulatedSubscriptionCount },
+		id.Server_ServerDiagnostics_ServerDiagnosticsSummary_SecurityRejectedRequestsCount: func(d *ua.ServerDiagnosticsSummaryDataType) uint32 { return d.SecurityRejectedRequestsCount },
+		id.Server_ServerDiagnostics_ServerDiagnosticsSummary_RejectedRequestsCount:         func(d *ua.ServerDiagnosticsSummaryDataType) uint32 { return d.RejectedRequestsCount },
+	} {
+		s.live(node, func() any { return read(s.diagnostics()) })
+	}
+}

@@ -1,0 +1,47 @@
+package uahive
+
+import (
+	"runtime"
+	"time"
+
+	"github.com/uahive/uahive/actors"
+	"github.com/uahive/uahive/channelactor"
+	"github.com/uahive/uahive/publishloop"
+	"github.com/uahive/uahive/sessionactor"
+)
+
+// Stats is a snapshot of a server's counters.
+type Stats struct {
+	Uptime        time.Duration
+	Channels      channelactor.Stats
+	Sessions      sessionactor.Stats
+	Subscriptions publishloop.Stats
+	// Pool is the worker pool that runs calls into the program: its size, how
+	// many calls are active, how many wait.
+	Pool actors.PoolStats
+	// Lane is the pool of private-key operations.
+	Lane actors.PoolStats
+	// Goroutines of the server by what they are: "reader", "channel", "session",
+	// "subscription".
+	Goroutines map[string]int
+	// Nodes is the number of nodes in the address space.
+	Nodes int
+}
+
+// Stats returns the counters of this moment.
+func (s *Server) Stats() Stats {
+	return Stats{
+		Uptime:        time.Since(s.start),
+		Channels:      s.channels.Stats(),
+		Sessions:      s.sessions.Stats(),
+		Subscriptions: s.subs.Stats(),
+		Pool:          s.pool.Stats(),
+		Lane:          s.lane.Stats(),
+		Goroutines:    s.group.Running(),
+		Nodes:         s.space.Len(),
+	}
+}
+
+// laneSize is how many private-key operations run at once: all cores but one,
+// so that sessions that exist go on while new ones are made.
+func laneSize() int { return max(1, runtime.GOMAXPROCS(0)-1) }
