@@ -64,3 +64,31 @@ func BenchmarkNewToken(b *testing.B) {
 	}
 	b.ReportMetric(float64(unsafe.Sizeof(Token{})), "struct-B")
 }
+
+func BenchmarkOpenSecureChannel(b *testing.B) {
+	for _, p := range securePolicies {
+		o := opn{p: p, from: app(b, "a", 2048), to: app(b, "b", 2048)}
+		frame := o.seal(b, pattern(132))
+		b.Run(p.Name+"/seal", func(b *testing.B) {
+			for b.Loop() {
+				o.seal(b, pattern(132))
+			}
+		})
+		b.Run(p.Name+"/open", func(b *testing.B) {
+			for b.Loop() {
+				if _, _, _, err := o.open(frame); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		garbage := append([]byte(nil), frame...)
+		copy(garbage[len(garbage)-256:], pattern(256))
+		b.Run(p.Name+"/garbage", func(b *testing.B) {
+			for b.Loop() {
+				if _, _, _, err := o.open(garbage); err == nil {
+					b.Fatal("opened")
+				}
+			}
+		})
+	}
+}

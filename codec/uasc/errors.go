@@ -1,6 +1,10 @@
 package uasc
 
-import "github.com/uahive/uahive/codec/ua"
+import (
+	"errors"
+
+	"github.com/uahive/uahive/codec/ua"
+)
 
 // Error is a failure that ends the channel or the connection it happened on.
 //
@@ -23,6 +27,18 @@ func (e *Error) Error() string {
 // Unwrap makes the StatusCode reachable for errors.As and ua.StatusOf.
 func (e *Error) Unwrap() error { return e.Code }
 
+// AppendError appends the ERR frame for an error that ends a connection: its
+// StatusCode and, on purpose, not a word more. An error without a bad StatusCode
+// is BadTcpInternalError.
+func AppendError(dst []byte, err error) []byte {
+	m := ErrorMessage{Code: ua.BadTcpInternalError}
+	var code ua.StatusCode
+	if errors.As(err, &code) && code.IsBad() {
+		m.Code = code
+	}
+	return m.AppendTo(dst)
+}
+
 // The errors of this package are fixed values: none carries anything that the
 // peer sent, none costs an allocation while under attack, and two failures that
 // must look alike are alike because they are the same pointer.
@@ -37,8 +53,7 @@ var (
 	errTruncated       = &Error{ua.BadDecodingError, "frame ends before its fields do"}
 	errTrailing        = &Error{ua.BadDecodingError, "frame goes on after its last field"}
 	errEndpointURL     = &Error{ua.BadTcpEndpointURLInvalid, "endpoint URL too long or not UTF-8"}
-	errBufferSize      = &Error{ua.BadConnectionRejected, "peer asks for buffers below 8192 bytes"}
-	errAckSize         = &Error{ua.BadConnectionRejected, "server acknowledges buffers outside of what was asked for"}
+	errBufferSize      = &Error{ua.BadConnectionRejected, "peer wants buffers below 8192 bytes"}
 	errVersion         = &Error{ua.BadProtocolVersionUnsupported, "server acknowledges a protocol version not asked for"}
 	errChannelID       = &Error{ua.BadTcpSecureChannelUnknown, "secure channel id is not this channel's"}
 	errTokenID         = &Error{ua.BadSecureChannelTokenUnknown, "token id unknown or token expired"}

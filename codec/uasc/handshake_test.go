@@ -3,6 +3,8 @@ package uasc
 import (
 	"bytes"
 	"encoding/hex"
+	"fmt"
+	"io"
 	"strings"
 	"testing"
 
@@ -147,6 +149,29 @@ func TestErrorReasonIsBounded(t *testing.T) {
 	long = appendText(appendSizes(long, uint32(ua.BadTcpInternalError)), strings.Repeat("a", MaxReasonLength+1))
 	if err := got.Decode(long); err != nil || got.Reason != "" || got.Code != ua.BadTcpInternalError {
 		t.Fatalf("long reason decoded to %v, %v", got, err)
+	}
+}
+
+// What goes to the peer is the code alone (Part 6, 6.7.3; threat D10).
+func TestAppendErrorTellsTheCodeAlone(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		code ua.StatusCode
+	}{
+		{errSequence, ua.BadSecurityChecksFailed},
+		{fmt.Errorf("reading: %w", errFrameSize), ua.BadTcpMessageTooLarge},
+		{ua.BadTcpServerTooBusy, ua.BadTcpServerTooBusy},
+		{io.ErrUnexpectedEOF, ua.BadTcpInternalError},
+		{ua.Good, ua.BadTcpInternalError},
+		{nil, ua.BadTcpInternalError},
+	} {
+		var e ErrorMessage
+		if err := e.Decode(AppendError(nil, c.err)); err != nil || e.Code != c.code || e.Reason != "" {
+			t.Errorf("%v gave %+v, %v", c.err, e, err)
+		}
+	}
+	if got := errSequence.Error(); !strings.Contains(got, "BadSequenceNumberInvalid") || !strings.HasPrefix(got, "BadSecurityChecksFailed") {
+		t.Errorf("the log reads %q", got)
 	}
 }
 

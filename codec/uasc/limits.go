@@ -30,9 +30,11 @@ const (
 	// for the legacy format (Part 4, 7.40.2.1); peers use more.
 	MaxSecretLength = 1024
 
-	// MaxHelloLength is the largest HEL or RHE frame that can be valid, so that
-	// a reader needs no larger buffer before the handshake.
-	MaxHelloLength = headerSize + 5*4 + 4 + MaxEndpointURLLength
+	// MaxHelloLength and MaxReverseHelloLength are the largest valid HEL and
+	// RHE frames. A reader that awaits one accepts no larger frame, and needs no
+	// larger buffer, from a stranger.
+	MaxHelloLength        = headerSize + 5*4 + 4 + MaxEndpointURLLength
+	MaxReverseHelloLength = headerSize + 2*(4+MaxEndpointURLLength)
 )
 
 // Default limits of a connection; see Limits.
@@ -118,20 +120,21 @@ func Negotiate(local Limits, h Hello) (Acknowledge, Limits, error) {
 
 // Accept is the client's side: from the limits that its HEL announced and the
 // server's ACK it returns the limits that hold from then on. A server that
-// acknowledges more than it was offered, or less than the standard's minimum,
-// is refused.
+// acknowledges buffers below the standard's minimum is refused. One that
+// acknowledges larger ones than it was offered breaks the standard (Part 6,
+// 7.1.2.4) but is only held to the offer: a chunk beyond it still ends the
+// connection.
 func Accept(local Limits, a Acknowledge) (Limits, error) {
 	local = local.withDefaults()
 	if a.ProtocolVersion != 0 {
 		return Limits{}, errVersion
 	}
-	if a.ReceiveBufferSize < MinBufferSize || a.ReceiveBufferSize > local.SendBuffer ||
-		a.SendBufferSize < MinBufferSize || a.SendBufferSize > local.ReceiveBuffer {
-		return Limits{}, errAckSize
+	if a.ReceiveBufferSize < MinBufferSize || a.SendBufferSize < MinBufferSize {
+		return Limits{}, errBufferSize
 	}
 	n := local
-	n.ReceiveBuffer = a.SendBufferSize
-	n.SendBuffer = a.ReceiveBufferSize
+	n.ReceiveBuffer = min(local.ReceiveBuffer, a.SendBufferSize)
+	n.SendBuffer = min(local.SendBuffer, a.ReceiveBufferSize)
 	n.MaxSendMessage = tighter(local.MaxSendMessage, a.MaxMessageSize)
 	n.MaxSendChunks = tighter(local.MaxSendChunks, a.MaxChunkCount)
 	return n, nil

@@ -50,17 +50,19 @@ func TestBuffersBelowTheMinimumAreRefused(t *testing.T) {
 	}
 }
 
-func TestAcknowledgeBeyondTheOfferIsRefused(t *testing.T) {
+func TestAcknowledgeIsHeldToTheOffer(t *testing.T) {
 	local := Limits{ReceiveBuffer: 16384, SendBuffer: 16384}
+	n, err := Accept(local, Acknowledge{ReceiveBufferSize: 65535, SendBufferSize: 1<<32 - 1})
+	if err != nil || n.ReceiveBuffer != 16384 || n.SendBuffer != 16384 {
+		t.Errorf("more than offered gives %+v, %v", n, err)
+	}
 	for _, a := range []Acknowledge{
-		{ReceiveBufferSize: 16385, SendBufferSize: 16384},
-		{ReceiveBufferSize: 16384, SendBufferSize: 16385},
 		{ReceiveBufferSize: 8191, SendBufferSize: 16384},
 		{ReceiveBufferSize: 16384, SendBufferSize: 0},
 	} {
 		_, err := Accept(local, a)
 		wantCode(t, err, ua.BadConnectionRejected)
 	}
-	_, err := Accept(local, Acknowledge{ProtocolVersion: 1, ReceiveBufferSize: 8192, SendBufferSize: 8192})
+	_, err = Accept(local, Acknowledge{ProtocolVersion: 1, ReceiveBufferSize: 8192, SendBufferSize: 8192})
 	wantCode(t, err, ua.BadProtocolVersionUnsupported)
 }

@@ -75,6 +75,10 @@ func (o *Opener) Install(tok *Token) {
 	o.tokens[maxTokens-1] = tok
 }
 
+// Token returns the token that the peer used last, nil before the first Install.
+// When it changes, a server hands it to its Sealer.
+func (o *Opener) Token() *Token { return o.tokens[0] }
+
 // AcceptSequence checks the sequence number of a received OPN, which shares the
 // sequence with everything else. An OPN may arrive between the chunks of a
 // message: it is a message of its own, always whole, and what is in assembly
