@@ -240,7 +240,7 @@ func appendField(dst, b []byte) []byte {
 
 // Thumbprint returns the SHA-1 thumbprint by which the standard refers to a
 // certificate. der may be a chain; its first certificate counts.
-func Thumbprint(der []byte) [thumbprintSize]byte {
+func Thumbprint(der []byte) [sha1.Size]byte {
 	if leaf, _, err := firstCertificate(der); err == nil {
 		der = leaf
 	}
