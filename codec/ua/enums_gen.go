@@ -118,6 +118,9 @@ const (
 	AccessLevelExTypeConstant           AccessLevelExType = 0x2000
 )
 
+// DataTypeNodeID returns the id of the data type, i=15406.
+func (AccessLevelExType) DataTypeNodeID() NodeID { return NumericID(0, 15406) }
+
 // String returns the standard's names of the bits that are set.
 func (v AccessLevelExType) String() string {
 	return flags(uint64(v), []flag{
@@ -152,6 +155,9 @@ const (
 	AccessLevelTypeTimestampWrite AccessLevelType = 0x40
 )
 
+// DataTypeNodeID returns the id of the data type, i=15031.
+func (AccessLevelType) DataTypeNodeID() NodeID { return NumericID(0, 15031) }
+
 // String returns the standard's names of the bits that are set.
 func (v AccessLevelType) String() string {
 	return flags(uint64(v), []flag{
@@ -177,6 +183,9 @@ const (
 	AccessRestrictionTypeApplyRestrictionsToBrowse AccessRestrictionType = 0x8
 )
 
+// DataTypeNodeID returns the id of the data type, i=95.
+func (AccessRestrictionType) DataTypeNodeID() NodeID { return NumericID(0, 95) }
+
 // String returns the standard's names of the bits that are set.
 func (v AccessRestrictionType) String() string {
 	return flags(uint64(v), []flag{
@@ -196,6 +205,9 @@ const (
 	ActionStateExecuting ActionState = 1
 	ActionStateDone      ActionState = 2
 )
+
+// DataTypeNodeID returns the id of the data type, i=18595.
+func (ActionState) DataTypeNodeID() NodeID { return NumericID(0, 18595) }
 
 // String returns the standard's name of the value.
 func (v ActionState) String() string {
@@ -221,6 +233,9 @@ const (
 	AlarmMaskUnconfirmed    AlarmMask = 0x4
 )
 
+// DataTypeNodeID returns the id of the data type, i=32251.
+func (AlarmMask) DataTypeNodeID() NodeID { return NumericID(0, 32251) }
+
 // String returns the standard's names of the bits that are set.
 func (v AlarmMask) String() string {
 	return flags(uint64(v), []flag{
@@ -240,6 +255,9 @@ const (
 	ApplicationTypeClientAndServer ApplicationType = 2
 	ApplicationTypeDiscoveryServer ApplicationType = 3
 )
+
+// DataTypeNodeID returns the id of the data type, i=307.
+func (ApplicationType) DataTypeNodeID() NodeID { return NumericID(0, 307) }
 
 // String returns the standard's name of the value.
 func (v ApplicationType) String() string {
@@ -290,6 +308,9 @@ const (
 	AttributeWriteMaskAccessLevelEx           AttributeWriteMask = 0x2000000
 )
 
+// DataTypeNodeID returns the id of the data type, i=347.
+func (AttributeWriteMask) DataTypeNodeID() NodeID { return NumericID(0, 347) }
+
 // String returns the standard's names of the bits that are set.
 func (v AttributeWriteMask) String() string {
 	return flags(uint64(v), []flag{
@@ -332,6 +353,9 @@ const (
 	AxisScaleEnumerationLn     AxisScaleEnumeration = 2
 )
 
+// DataTypeNodeID returns the id of the data type, i=12077.
+func (AxisScaleEnumeration) DataTypeNodeID() NodeID { return NumericID(0, 12077) }
+
 // String returns the standard's name of the value.
 func (v AxisScaleEnumeration) String() string {
 	switch v {
@@ -356,6 +380,9 @@ const (
 	BrokerTransportQualityOfServiceAtMostOnce   BrokerTransportQualityOfService = 3
 	BrokerTransportQualityOfServiceExactlyOnce  BrokerTransportQualityOfService = 4
 )
+
+// DataTypeNodeID returns the id of the data type, i=15008.
+func (BrokerTransportQualityOfService) DataTypeNodeID() NodeID { return NumericID(0, 15008) }
 
 // String returns the standard's name of the value.
 func (v BrokerTransportQualityOfService) String() string {
@@ -384,6 +411,9 @@ const (
 	BrowseDirectionBoth    BrowseDirection = 2
 	BrowseDirectionInvalid BrowseDirection = 3
 )
+
+// DataTypeNodeID returns the id of the data type, i=510.
+func (BrowseDirection) DataTypeNodeID() NodeID { return NumericID(0, 510) }
 
 // String returns the standard's name of the value.
 func (v BrowseDirection) String() string {
@@ -416,6 +446,9 @@ const (
 	BrowseResultMaskReferenceTypeInfo BrowseResultMask = 3
 	BrowseResultMaskTargetInfo        BrowseResultMask = 60
 )
+
+// DataTypeNodeID returns the id of the data type, i=517.
+func (BrowseResultMask) DataTypeNodeID() NodeID { return NumericID(0, 517) }
 
 // String returns the standard's name of the value.
 func (v BrowseResultMask) String() string {
@@ -458,6 +491,9 @@ const (
 	ChassisIDSubtypeLocal            ChassisIDSubtype = 7
 )
 
+// DataTypeNodeID returns the id of the data type, i=18947.
+func (ChassisIDSubtype) DataTypeNodeID() NodeID { return NumericID(0, 18947) }
+
 // String returns the standard's name of the value.
 func (v ChassisIDSubtype) String() string {
 	switch v {
@@ -490,6 +526,9 @@ const (
 	ConfigurationUpdateTypeDelete          ConfigurationUpdateType = 4
 )
 
+// DataTypeNodeID returns the id of the data type, i=15539.
+func (ConfigurationUpdateType) DataTypeNodeID() NodeID { return NumericID(0, 15539) }
+
 // String returns the standard's name of the value.
 func (v ConfigurationUpdateType) String() string {
 	switch v {
@@ -515,6 +554,9 @@ const (
 	ConversionLimitEnumUnlimited    ConversionLimitEnum = 2
 )
 
+// DataTypeNodeID returns the id of the data type, i=32436.
+func (ConversionLimitEnum) DataTypeNodeID() NodeID { return NumericID(0, 32436) }
+
 // String returns the standard's name of the value.
 func (v ConversionLimitEnum) String() string {
 	switch v {
@@ -537,6 +579,9 @@ const (
 	DataChangeTriggerStatusValue          DataChangeTrigger = 1
 	DataChangeTriggerStatusValueTimestamp DataChangeTrigger = 2
 )
+
+// DataTypeNodeID returns the id of the data type, i=717.
+func (DataChangeTrigger) DataTypeNodeID() NodeID { return NumericID(0, 717) }
 
 // String returns the standard's name of the value.
 func (v DataChangeTrigger) String() string {
@@ -565,6 +610,9 @@ const (
 	DataSetFieldContentMaskRawData           DataSetFieldContentMask = 0x20
 )
 
+// DataTypeNodeID returns the id of the data type, i=15583.
+func (DataSetFieldContentMask) DataTypeNodeID() NodeID { return NumericID(0, 15583) }
+
 // String returns the standard's names of the bits that are set.
 func (v DataSetFieldContentMask) String() string {
 	return flags(uint64(v), []flag{
@@ -586,6 +634,9 @@ const (
 	DataSetFieldFlagsPromotedField DataSetFieldFlags = 0x1
 )
 
+// DataTypeNodeID returns the id of the data type, i=15904.
+func (DataSetFieldFlags) DataTypeNodeID() NodeID { return NumericID(0, 15904) }
+
 // String returns the standard's names of the bits that are set.
 func (v DataSetFieldFlags) String() string {
 	return flags(uint64(v), []flag{
@@ -602,6 +653,9 @@ const (
 	DataSetOrderingTypeAscendingWriterID       DataSetOrderingType = 1
 	DataSetOrderingTypeAscendingWriterIDSingle DataSetOrderingType = 2
 )
+
+// DataTypeNodeID returns the id of the data type, i=20408.
+func (DataSetOrderingType) DataTypeNodeID() NodeID { return NumericID(0, 20408) }
 
 // String returns the standard's name of the value.
 func (v DataSetOrderingType) String() string {
@@ -625,6 +679,9 @@ const (
 	DeadbandTypeAbsolute DeadbandType = 1
 	DeadbandTypePercent  DeadbandType = 2
 )
+
+// DataTypeNodeID returns the id of the data type, i=718.
+func (DeadbandType) DataTypeNodeID() NodeID { return NumericID(0, 718) }
 
 // String returns the standard's name of the value.
 func (v DeadbandType) String() string {
@@ -650,6 +707,9 @@ const (
 	DiagnosticsLevelLog      DiagnosticsLevel = 3
 	DiagnosticsLevelDebug    DiagnosticsLevel = 4
 )
+
+// DataTypeNodeID returns the id of the data type, i=19723.
+func (DiagnosticsLevel) DataTypeNodeID() NodeID { return NumericID(0, 19723) }
 
 // String returns the standard's name of the value.
 func (v DiagnosticsLevel) String() string {
@@ -678,6 +738,9 @@ const (
 	DuplexUnknown Duplex = 2
 )
 
+// DataTypeNodeID returns the id of the data type, i=24210.
+func (Duplex) DataTypeNodeID() NodeID { return NumericID(0, 24210) }
+
 // String returns the standard's name of the value.
 func (v Duplex) String() string {
 	switch v {
@@ -697,6 +760,9 @@ type Enumeration int32
 // The values of Enumeration.
 const ()
 
+// DataTypeNodeID returns the id of the data type, i=29.
+func (Enumeration) DataTypeNodeID() NodeID { return NumericID(0, 29) }
+
 // String returns the standard's name of the value.
 func (v Enumeration) String() string {
 	switch v {
@@ -714,6 +780,9 @@ const (
 	EventNotifierTypeHistoryRead       EventNotifierType = 0x4
 	EventNotifierTypeHistoryWrite      EventNotifierType = 0x8
 )
+
+// DataTypeNodeID returns the id of the data type, i=15033.
+func (EventNotifierType) DataTypeNodeID() NodeID { return NumericID(0, 15033) }
 
 // String returns the standard's names of the bits that are set.
 func (v EventNotifierType) String() string {
@@ -735,6 +804,9 @@ const (
 	ExceptionDeviationFormatPercentOfEURange ExceptionDeviationFormat = 3
 	ExceptionDeviationFormatUnknown          ExceptionDeviationFormat = 4
 )
+
+// DataTypeNodeID returns the id of the data type, i=890.
+func (ExceptionDeviationFormat) DataTypeNodeID() NodeID { return NumericID(0, 890) }
 
 // String returns the standard's name of the value.
 func (v ExceptionDeviationFormat) String() string {
@@ -777,6 +849,9 @@ const (
 	FilterOperatorBitwiseAnd         FilterOperator = 16
 	FilterOperatorBitwiseOr          FilterOperator = 17
 )
+
+// DataTypeNodeID returns the id of the data type, i=576.
+func (FilterOperator) DataTypeNodeID() NodeID { return NumericID(0, 576) }
 
 // String returns the standard's name of the value.
 func (v FilterOperator) String() string {
@@ -832,6 +907,9 @@ const (
 	HistoryUpdateTypeDelete  HistoryUpdateType = 4
 )
 
+// DataTypeNodeID returns the id of the data type, i=11234.
+func (HistoryUpdateType) DataTypeNodeID() NodeID { return NumericID(0, 11234) }
+
 // String returns the standard's name of the value.
 func (v HistoryUpdateType) String() string {
 	switch v {
@@ -857,6 +935,9 @@ const (
 	IDTypeGuid    IDType = 2
 	IDTypeOpaque  IDType = 3
 )
+
+// DataTypeNodeID returns the id of the data type, i=256.
+func (IDType) DataTypeNodeID() NodeID { return NumericID(0, 256) }
 
 // String returns the standard's name of the value.
 func (v IDType) String() string {
@@ -888,6 +969,9 @@ const (
 	IdentityCriteriaTypeX509Subject        IdentityCriteriaType = 8
 	IdentityCriteriaTypeTrustedApplication IdentityCriteriaType = 9
 )
+
+// DataTypeNodeID returns the id of the data type, i=15632.
+func (IdentityCriteriaType) DataTypeNodeID() NodeID { return NumericID(0, 15632) }
 
 // String returns the standard's name of the value.
 func (v IdentityCriteriaType) String() string {
@@ -924,6 +1008,9 @@ const (
 	InterfaceAdminStatusTesting InterfaceAdminStatus = 2
 )
 
+// DataTypeNodeID returns the id of the data type, i=24212.
+func (InterfaceAdminStatus) DataTypeNodeID() NodeID { return NumericID(0, 24212) }
+
 // String returns the standard's name of the value.
 func (v InterfaceAdminStatus) String() string {
 	switch v {
@@ -950,6 +1037,9 @@ const (
 	InterfaceOperStatusNotPresent     InterfaceOperStatus = 5
 	InterfaceOperStatusLowerLayerDown InterfaceOperStatus = 6
 )
+
+// DataTypeNodeID returns the id of the data type, i=24214.
+func (InterfaceOperStatus) DataTypeNodeID() NodeID { return NumericID(0, 24214) }
 
 // String returns the standard's name of the value.
 func (v InterfaceOperStatus) String() string {
@@ -992,6 +1082,9 @@ const (
 	JsonDataSetMessageContentMaskFieldEncoding2    JsonDataSetMessageContentMask = 0x800
 )
 
+// DataTypeNodeID returns the id of the data type, i=15658.
+func (JsonDataSetMessageContentMask) DataTypeNodeID() NodeID { return NumericID(0, 15658) }
+
 // String returns the standard's names of the bits that are set.
 func (v JsonDataSetMessageContentMask) String() string {
 	return flags(uint64(v), []flag{
@@ -1025,6 +1118,9 @@ const (
 	JsonNetworkMessageContentMaskWriterGroupName      JsonNetworkMessageContentMask = 0x40
 )
 
+// DataTypeNodeID returns the id of the data type, i=15654.
+func (JsonNetworkMessageContentMask) DataTypeNodeID() NodeID { return NumericID(0, 15654) }
+
 // String returns the standard's names of the bits that are set.
 func (v JsonNetworkMessageContentMask) String() string {
 	return flags(uint64(v), []flag{
@@ -1057,6 +1153,9 @@ const (
 	LldpSystemCapabilitiesMapTwoPortMacRelay   LldpSystemCapabilitiesMap = 0x400
 )
 
+// DataTypeNodeID returns the id of the data type, i=18956.
+func (LldpSystemCapabilitiesMap) DataTypeNodeID() NodeID { return NumericID(0, 18956) }
+
 // String returns the standard's names of the bits that are set.
 func (v LldpSystemCapabilitiesMap) String() string {
 	return flags(uint64(v), []flag{
@@ -1087,6 +1186,9 @@ const (
 	LogRecordMaskAdditionalData LogRecordMask = 0x10
 )
 
+// DataTypeNodeID returns the id of the data type, i=19749.
+func (LogRecordMask) DataTypeNodeID() NodeID { return NumericID(0, 19749) }
+
 // String returns the standard's names of the bits that are set.
 func (v LogRecordMask) String() string {
 	return flags(uint64(v), []flag{
@@ -1108,6 +1210,9 @@ const (
 	ManAddrIfSubtypePortRef          ManAddrIfSubtype = 2
 	ManAddrIfSubtypeSystemPortNumber ManAddrIfSubtype = 3
 )
+
+// DataTypeNodeID returns the id of the data type, i=18951.
+func (ManAddrIfSubtype) DataTypeNodeID() NodeID { return NumericID(0, 18951) }
 
 // String returns the standard's name of the value.
 func (v ManAddrIfSubtype) String() string {
@@ -1134,6 +1239,9 @@ const (
 	MessageSecurityModeSign           MessageSecurityMode = 2
 	MessageSecurityModeSignAndEncrypt MessageSecurityMode = 3
 )
+
+// DataTypeNodeID returns the id of the data type, i=302.
+func (MessageSecurityMode) DataTypeNodeID() NodeID { return NumericID(0, 302) }
 
 // String returns the standard's name of the value.
 func (v MessageSecurityMode) String() string {
@@ -1162,6 +1270,9 @@ const (
 	ModelChangeStructureVerbMaskDataTypeChanged  ModelChangeStructureVerbMask = 16
 )
 
+// DataTypeNodeID returns the id of the data type, i=11941.
+func (ModelChangeStructureVerbMask) DataTypeNodeID() NodeID { return NumericID(0, 11941) }
+
 // String returns the standard's name of the value.
 func (v ModelChangeStructureVerbMask) String() string {
 	switch v {
@@ -1189,6 +1300,9 @@ const (
 	MonitoringModeReporting MonitoringMode = 2
 )
 
+// DataTypeNodeID returns the id of the data type, i=716.
+func (MonitoringMode) DataTypeNodeID() NodeID { return NumericID(0, 716) }
+
 // String returns the standard's name of the value.
 func (v MonitoringMode) String() string {
 	switch v {
@@ -1211,6 +1325,9 @@ const (
 	NamingRuleTypeOptional   NamingRuleType = 2
 	NamingRuleTypeConstraint NamingRuleType = 3
 )
+
+// DataTypeNodeID returns the id of the data type, i=120.
+func (NamingRuleType) DataTypeNodeID() NodeID { return NumericID(0, 120) }
 
 // String returns the standard's name of the value.
 func (v NamingRuleType) String() string {
@@ -1236,6 +1353,9 @@ const (
 	NegotiationStatusUnknown       NegotiationStatus = 3
 	NegotiationStatusNoNegotiation NegotiationStatus = 4
 )
+
+// DataTypeNodeID returns the id of the data type, i=24216.
+func (NegotiationStatus) DataTypeNodeID() NodeID { return NumericID(0, 24216) }
 
 // String returns the standard's name of the value.
 func (v NegotiationStatus) String() string {
@@ -1295,6 +1415,9 @@ const (
 	NodeAttributesMaskReferenceType           NodeAttributesMask = 26537060
 	NodeAttributesMaskView                    NodeAttributesMask = 26501356
 )
+
+// DataTypeNodeID returns the id of the data type, i=348.
+func (NodeAttributesMask) DataTypeNodeID() NodeID { return NumericID(0, 348) }
 
 // String returns the standard's name of the value.
 func (v NodeAttributesMask) String() string {
@@ -1389,6 +1512,9 @@ const (
 	NodeClassView          NodeClass = 128
 )
 
+// DataTypeNodeID returns the id of the data type, i=257.
+func (NodeClass) DataTypeNodeID() NodeID { return NumericID(0, 257) }
+
 // String returns the standard's name of the value.
 func (v NodeClass) String() string {
 	switch v {
@@ -1425,6 +1551,9 @@ const (
 	OpenFileModeAppend        OpenFileMode = 8
 )
 
+// DataTypeNodeID returns the id of the data type, i=11939.
+func (OpenFileMode) DataTypeNodeID() NodeID { return NumericID(0, 11939) }
+
 // String returns the standard's name of the value.
 func (v OpenFileMode) String() string {
 	switch v {
@@ -1449,6 +1578,9 @@ const (
 	OverrideValueHandlingLastUsableValue OverrideValueHandling = 1
 	OverrideValueHandlingOverrideValue   OverrideValueHandling = 2
 )
+
+// DataTypeNodeID returns the id of the data type, i=15874.
+func (OverrideValueHandling) DataTypeNodeID() NodeID { return NumericID(0, 15874) }
 
 // String returns the standard's name of the value.
 func (v OverrideValueHandling) String() string {
@@ -1480,6 +1612,9 @@ const (
 	PasswordOptionsMaskRequiresSpecialCharacters    PasswordOptionsMask = 0x100
 )
 
+// DataTypeNodeID returns the id of the data type, i=24277.
+func (PasswordOptionsMask) DataTypeNodeID() NodeID { return NumericID(0, 24277) }
+
 // String returns the standard's names of the bits that are set.
 func (v PasswordOptionsMask) String() string {
 	return flags(uint64(v), []flag{
@@ -1505,6 +1640,9 @@ const (
 	PerformUpdateTypeUpdate  PerformUpdateType = 3
 	PerformUpdateTypeRemove  PerformUpdateType = 4
 )
+
+// DataTypeNodeID returns the id of the data type, i=11293.
+func (PerformUpdateType) DataTypeNodeID() NodeID { return NumericID(0, 11293) }
 
 // String returns the standard's name of the value.
 func (v PerformUpdateType) String() string {
@@ -1546,6 +1684,9 @@ const (
 	PermissionTypeAddNode              PermissionType = 0x10000
 )
 
+// DataTypeNodeID returns the id of the data type, i=94.
+func (PermissionType) DataTypeNodeID() NodeID { return NumericID(0, 94) }
+
 // String returns the standard's names of the bits that are set.
 func (v PermissionType) String() string {
 	return flags(uint64(v), []flag{
@@ -1582,6 +1723,9 @@ const (
 	PortIDSubtypeAgentCircuitID PortIDSubtype = 6
 	PortIDSubtypeLocal          PortIDSubtype = 7
 )
+
+// DataTypeNodeID returns the id of the data type, i=18949.
+func (PortIDSubtype) DataTypeNodeID() NodeID { return NumericID(0, 18949) }
 
 // String returns the standard's name of the value.
 func (v PortIDSubtype) String() string {
@@ -1625,6 +1769,9 @@ const (
 	PubSubConfigurationRefMaskReferencePushTarget    PubSubConfigurationRefMask = 0x1000
 )
 
+// DataTypeNodeID returns the id of the data type, i=25517.
+func (PubSubConfigurationRefMask) DataTypeNodeID() NodeID { return NumericID(0, 25517) }
+
 // String returns the standard's names of the bits that are set.
 func (v PubSubConfigurationRefMask) String() string {
 	return flags(uint64(v), []flag{
@@ -1653,6 +1800,9 @@ const (
 	PubSubDiagnosticsCounterClassificationError       PubSubDiagnosticsCounterClassification = 1
 )
 
+// DataTypeNodeID returns the id of the data type, i=19730.
+func (PubSubDiagnosticsCounterClassification) DataTypeNodeID() NodeID { return NumericID(0, 19730) }
+
 // String returns the standard's name of the value.
 func (v PubSubDiagnosticsCounterClassification) String() string {
 	switch v {
@@ -1675,6 +1825,9 @@ const (
 	PubSubStateError          PubSubState = 3
 	PubSubStatePreOperational PubSubState = 4
 )
+
+// DataTypeNodeID returns the id of the data type, i=14647.
+func (PubSubState) DataTypeNodeID() NodeID { return NumericID(0, 14647) }
 
 // String returns the standard's name of the value.
 func (v PubSubState) String() string {
@@ -1706,6 +1859,9 @@ const (
 	RedundancySupportHotAndMirrored RedundancySupport = 5
 )
 
+// DataTypeNodeID returns the id of the data type, i=851.
+func (RedundancySupport) DataTypeNodeID() NodeID { return NumericID(0, 851) }
+
 // String returns the standard's name of the value.
 func (v RedundancySupport) String() string {
 	switch v {
@@ -1736,6 +1892,9 @@ const (
 	RedundantServerModeBackupNotReady    RedundantServerMode = 3
 )
 
+// DataTypeNodeID returns the id of the data type, i=32417.
+func (RedundantServerMode) DataTypeNodeID() NodeID { return NumericID(0, 32417) }
+
 // String returns the standard's name of the value.
 func (v RedundantServerMode) String() string {
 	switch v {
@@ -1759,6 +1918,9 @@ const (
 	SecurityTokenRequestTypeIssue SecurityTokenRequestType = 0
 	SecurityTokenRequestTypeRenew SecurityTokenRequestType = 1
 )
+
+// DataTypeNodeID returns the id of the data type, i=315.
+func (SecurityTokenRequestType) DataTypeNodeID() NodeID { return NumericID(0, 315) }
 
 // String returns the standard's name of the value.
 func (v SecurityTokenRequestType) String() string {
@@ -1785,6 +1947,9 @@ const (
 	ServerStateCommunicationFault ServerState = 6
 	ServerStateUnknown            ServerState = 7
 )
+
+// DataTypeNodeID returns the id of the data type, i=852.
+func (ServerState) DataTypeNodeID() NodeID { return NumericID(0, 852) }
 
 // String returns the standard's name of the value.
 func (v ServerState) String() string {
@@ -1818,6 +1983,9 @@ const (
 	SortOrderTypeDescending SortOrderType = 1
 )
 
+// DataTypeNodeID returns the id of the data type, i=18646.
+func (SortOrderType) DataTypeNodeID() NodeID { return NumericID(0, 18646) }
+
 // String returns the standard's name of the value.
 func (v SortOrderType) String() string {
 	switch v {
@@ -1840,6 +2008,9 @@ const (
 	StructureTypeStructureWithSubtypedValues StructureType = 3
 	StructureTypeUnionWithSubtypedValues     StructureType = 4
 )
+
+// DataTypeNodeID returns the id of the data type, i=98.
+func (StructureType) DataTypeNodeID() NodeID { return NumericID(0, 98) }
 
 // String returns the standard's name of the value.
 func (v StructureType) String() string {
@@ -1870,6 +2041,9 @@ const (
 	TimestampsToReturnInvalid TimestampsToReturn = 4
 )
 
+// DataTypeNodeID returns the id of the data type, i=625.
+func (TimestampsToReturn) DataTypeNodeID() NodeID { return NumericID(0, 625) }
+
 // String returns the standard's name of the value.
 func (v TimestampsToReturn) String() string {
 	switch v {
@@ -1899,6 +2073,9 @@ const (
 	TrustListMasksIssuerCrls          TrustListMasks = 8
 	TrustListMasksAll                 TrustListMasks = 15
 )
+
+// DataTypeNodeID returns the id of the data type, i=12552.
+func (TrustListMasks) DataTypeNodeID() NodeID { return NumericID(0, 12552) }
 
 // String returns the standard's name of the value.
 func (v TrustListMasks) String() string {
@@ -1933,6 +2110,9 @@ const (
 	TrustListValidationOptionsCheckRevocationStatusOnline           TrustListValidationOptions = 0x20
 	TrustListValidationOptionsCheckRevocationStatusOffline          TrustListValidationOptions = 0x40
 )
+
+// DataTypeNodeID returns the id of the data type, i=23564.
+func (TrustListValidationOptions) DataTypeNodeID() NodeID { return NumericID(0, 23564) }
 
 // String returns the standard's names of the bits that are set.
 func (v TrustListValidationOptions) String() string {
@@ -1979,6 +2159,9 @@ const (
 	TsnFailureCodeStreamIDTypeNotSupported          TsnFailureCode = 24
 	TsnFailureCodeFeatureNotSupported               TsnFailureCode = 25
 )
+
+// DataTypeNodeID returns the id of the data type, i=24218.
+func (TsnFailureCode) DataTypeNodeID() NodeID { return NumericID(0, 24218) }
 
 // String returns the standard's name of the value.
 func (v TsnFailureCode) String() string {
@@ -2050,6 +2233,9 @@ const (
 	TsnListenerStatusFailed        TsnListenerStatus = 3
 )
 
+// DataTypeNodeID returns the id of the data type, i=24224.
+func (TsnListenerStatus) DataTypeNodeID() NodeID { return NumericID(0, 24224) }
+
 // String returns the standard's name of the value.
 func (v TsnListenerStatus) String() string {
 	switch v {
@@ -2076,6 +2262,9 @@ const (
 	TsnStreamStateOperational TsnStreamState = 3
 	TsnStreamStateError       TsnStreamState = 4
 )
+
+// DataTypeNodeID returns the id of the data type, i=24220.
+func (TsnStreamState) DataTypeNodeID() NodeID { return NumericID(0, 24220) }
 
 // String returns the standard's name of the value.
 func (v TsnStreamState) String() string {
@@ -2104,6 +2293,9 @@ const (
 	TsnTalkerStatusFailed TsnTalkerStatus = 2
 )
 
+// DataTypeNodeID returns the id of the data type, i=24222.
+func (TsnTalkerStatus) DataTypeNodeID() NodeID { return NumericID(0, 24222) }
+
 // String returns the standard's name of the value.
 func (v TsnTalkerStatus) String() string {
 	switch v {
@@ -2130,6 +2322,9 @@ const (
 	UadpDataSetMessageContentMaskMinorVersion   UadpDataSetMessageContentMask = 0x10
 	UadpDataSetMessageContentMaskSequenceNumber UadpDataSetMessageContentMask = 0x20
 )
+
+// DataTypeNodeID returns the id of the data type, i=15646.
+func (UadpDataSetMessageContentMask) DataTypeNodeID() NodeID { return NumericID(0, 15646) }
 
 // String returns the standard's names of the bits that are set.
 func (v UadpDataSetMessageContentMask) String() string {
@@ -2162,6 +2357,9 @@ const (
 	UadpNetworkMessageContentMaskPromotedFields       UadpNetworkMessageContentMask = 0x400
 )
 
+// DataTypeNodeID returns the id of the data type, i=15642.
+func (UadpNetworkMessageContentMask) DataTypeNodeID() NodeID { return NumericID(0, 15642) }
+
 // String returns the standard's names of the bits that are set.
 func (v UadpNetworkMessageContentMask) String() string {
 	return flags(uint64(v), []flag{
@@ -2191,6 +2389,9 @@ const (
 	UserConfigurationMaskMustChangePassword UserConfigurationMask = 0x8
 )
 
+// DataTypeNodeID returns the id of the data type, i=24279.
+func (UserConfigurationMask) DataTypeNodeID() NodeID { return NumericID(0, 24279) }
+
 // String returns the standard's names of the bits that are set.
 func (v UserConfigurationMask) String() string {
 	return flags(uint64(v), []flag{
@@ -2211,6 +2412,9 @@ const (
 	UserTokenTypeCertificate UserTokenType = 2
 	UserTokenTypeIssuedToken UserTokenType = 3
 )
+
+// DataTypeNodeID returns the id of the data type, i=303.
+func (UserTokenType) DataTypeNodeID() NodeID { return NumericID(0, 303) }
 
 // String returns the standard's name of the value.
 func (v UserTokenType) String() string {

@@ -5,7 +5,25 @@ import (
 	"strings"
 )
 
-// This file holds what the generated code of this package calls.
+// This file holds what the generated code of this package calls, and the
+// interfaces that generated structures share.
+
+// Request is implemented by the requests of all services.
+type Request interface {
+	Structure
+	Header() *RequestHeader
+}
+
+// Response is implemented by the responses of all services.
+type Response interface {
+	Structure
+	Header() *ResponseHeader
+}
+
+var (
+	_ Request  = (*ReadRequest)(nil)
+	_ Response = (*ServiceFault)(nil)
+)
 
 // grow gives s the length that Decoder.ArrayLen returned, keeping its memory
 // where that is large enough. A null array (-1) becomes s[:0], which stays nil

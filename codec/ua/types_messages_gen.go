@@ -22,6 +22,9 @@ func (*ActivateSessionRequest) EncodingID() NodeID { return NumericID(0, 467) }
 // DataTypeNodeID returns the id of the data type, i=465.
 func (*ActivateSessionRequest) DataTypeNodeID() NodeID { return NumericID(0, 465) }
 
+// Header returns the header of the message.
+func (x *ActivateSessionRequest) Header() *RequestHeader { return &x.RequestHeader }
+
 // AppendTo appends the binary encoding to dst.
 func (x *ActivateSessionRequest) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
 
@@ -84,6 +87,9 @@ func (*ActivateSessionResponse) EncodingID() NodeID { return NumericID(0, 470) }
 // DataTypeNodeID returns the id of the data type, i=468.
 func (*ActivateSessionResponse) DataTypeNodeID() NodeID { return NumericID(0, 468) }
 
+// Header returns the header of the message.
+func (x *ActivateSessionResponse) Header() *ResponseHeader { return &x.ResponseHeader }
+
 // AppendTo appends the binary encoding to dst.
 func (x *ActivateSessionResponse) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
 
@@ -130,6 +136,9 @@ func (*AddNodesRequest) EncodingID() NodeID { return NumericID(0, 488) }
 // DataTypeNodeID returns the id of the data type, i=486.
 func (*AddNodesRequest) DataTypeNodeID() NodeID { return NumericID(0, 486) }
 
+// Header returns the header of the message.
+func (x *AddNodesRequest) Header() *RequestHeader { return &x.RequestHeader }
+
 // AppendTo appends the binary encoding to dst.
 func (x *AddNodesRequest) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
 
@@ -172,6 +181,9 @@ func (*AddNodesResponse) EncodingID() NodeID { return NumericID(0, 491) }
 
 // DataTypeNodeID returns the id of the data type, i=489.
 func (*AddNodesResponse) DataTypeNodeID() NodeID { return NumericID(0, 489) }
+
+// Header returns the header of the message.
+func (x *AddNodesResponse) Header() *ResponseHeader { return &x.ResponseHeader }
 
 // AppendTo appends the binary encoding to dst.
 func (x *AddNodesResponse) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
@@ -230,6 +242,9 @@ func (*AddReferencesRequest) EncodingID() NodeID { return NumericID(0, 494) }
 // DataTypeNodeID returns the id of the data type, i=492.
 func (*AddReferencesRequest) DataTypeNodeID() NodeID { return NumericID(0, 492) }
 
+// Header returns the header of the message.
+func (x *AddReferencesRequest) Header() *RequestHeader { return &x.RequestHeader }
+
 // AppendTo appends the binary encoding to dst.
 func (x *AddReferencesRequest) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
 
@@ -272,6 +287,9 @@ func (*AddReferencesResponse) EncodingID() NodeID { return NumericID(0, 497) }
 
 // DataTypeNodeID returns the id of the data type, i=495.
 func (*AddReferencesResponse) DataTypeNodeID() NodeID { return NumericID(0, 495) }
+
+// Header returns the header of the message.
+func (x *AddReferencesResponse) Header() *ResponseHeader { return &x.ResponseHeader }
 
 // AppendTo appends the binary encoding to dst.
 func (x *AddReferencesResponse) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
@@ -318,6 +336,9 @@ func (*BrowseNextRequest) EncodingID() NodeID { return NumericID(0, 533) }
 // DataTypeNodeID returns the id of the data type, i=531.
 func (*BrowseNextRequest) DataTypeNodeID() NodeID { return NumericID(0, 531) }
 
+// Header returns the header of the message.
+func (x *BrowseNextRequest) Header() *RequestHeader { return &x.RequestHeader }
+
 // AppendTo appends the binary encoding to dst.
 func (x *BrowseNextRequest) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
 
@@ -359,6 +380,9 @@ func (*BrowseNextResponse) EncodingID() NodeID { return NumericID(0, 536) }
 
 // DataTypeNodeID returns the id of the data type, i=534.
 func (*BrowseNextResponse) DataTypeNodeID() NodeID { return NumericID(0, 534) }
+
+// Header returns the header of the message.
+func (x *BrowseNextResponse) Header() *ResponseHeader { return &x.ResponseHeader }
 
 // AppendTo appends the binary encoding to dst.
 func (x *BrowseNextResponse) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
@@ -419,6 +443,9 @@ func (*BrowseRequest) EncodingID() NodeID { return NumericID(0, 527) }
 // DataTypeNodeID returns the id of the data type, i=525.
 func (*BrowseRequest) DataTypeNodeID() NodeID { return NumericID(0, 525) }
 
+// Header returns the header of the message.
+func (x *BrowseRequest) Header() *RequestHeader { return &x.RequestHeader }
+
 // AppendTo appends the binary encoding to dst.
 func (x *BrowseRequest) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
 
@@ -465,6 +492,9 @@ func (*BrowseResponse) EncodingID() NodeID { return NumericID(0, 530) }
 
 // DataTypeNodeID returns the id of the data type, i=528.
 func (*BrowseResponse) DataTypeNodeID() NodeID { return NumericID(0, 528) }
+
+// Header returns the header of the message.
+func (x *BrowseResponse) Header() *ResponseHeader { return &x.ResponseHeader }
 
 // AppendTo appends the binary encoding to dst.
 func (x *BrowseResponse) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
@@ -568,6 +598,9 @@ func (*CallRequest) EncodingID() NodeID { return NumericID(0, 712) }
 // DataTypeNodeID returns the id of the data type, i=710.
 func (*CallRequest) DataTypeNodeID() NodeID { return NumericID(0, 710) }
 
+// Header returns the header of the message.
+func (x *CallRequest) Header() *RequestHeader { return &x.RequestHeader }
+
 // AppendTo appends the binary encoding to dst.
 func (x *CallRequest) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
 
@@ -610,6 +643,9 @@ func (*CallResponse) EncodingID() NodeID { return NumericID(0, 715) }
 
 // DataTypeNodeID returns the id of the data type, i=713.
 func (*CallResponse) DataTypeNodeID() NodeID { return NumericID(0, 713) }
+
+// Header returns the header of the message.
+func (x *CallResponse) Header() *ResponseHeader { return &x.ResponseHeader }
 
 // AppendTo appends the binary encoding to dst.
 func (x *CallResponse) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
@@ -668,6 +704,9 @@ func (*CancelRequest) EncodingID() NodeID { return NumericID(0, 479) }
 // DataTypeNodeID returns the id of the data type, i=477.
 func (*CancelRequest) DataTypeNodeID() NodeID { return NumericID(0, 477) }
 
+// Header returns the header of the message.
+func (x *CancelRequest) Header() *RequestHeader { return &x.RequestHeader }
+
 // AppendTo appends the binary encoding to dst.
 func (x *CancelRequest) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
 
@@ -697,6 +736,9 @@ func (*CancelResponse) EncodingID() NodeID { return NumericID(0, 482) }
 // DataTypeNodeID returns the id of the data type, i=480.
 func (*CancelResponse) DataTypeNodeID() NodeID { return NumericID(0, 480) }
 
+// Header returns the header of the message.
+func (x *CancelResponse) Header() *ResponseHeader { return &x.ResponseHeader }
+
 // AppendTo appends the binary encoding to dst.
 func (x *CancelResponse) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
 
@@ -725,6 +767,9 @@ func (*CloseSecureChannelRequest) EncodingID() NodeID { return NumericID(0, 452)
 // DataTypeNodeID returns the id of the data type, i=450.
 func (*CloseSecureChannelRequest) DataTypeNodeID() NodeID { return NumericID(0, 450) }
 
+// Header returns the header of the message.
+func (x *CloseSecureChannelRequest) Header() *RequestHeader { return &x.RequestHeader }
+
 // AppendTo appends the binary encoding to dst.
 func (x *CloseSecureChannelRequest) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
 
@@ -750,6 +795,9 @@ func (*CloseSecureChannelResponse) EncodingID() NodeID { return NumericID(0, 455
 
 // DataTypeNodeID returns the id of the data type, i=453.
 func (*CloseSecureChannelResponse) DataTypeNodeID() NodeID { return NumericID(0, 453) }
+
+// Header returns the header of the message.
+func (x *CloseSecureChannelResponse) Header() *ResponseHeader { return &x.ResponseHeader }
 
 // AppendTo appends the binary encoding to dst.
 func (x *CloseSecureChannelResponse) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
@@ -777,6 +825,9 @@ func (*CloseSessionRequest) EncodingID() NodeID { return NumericID(0, 473) }
 
 // DataTypeNodeID returns the id of the data type, i=471.
 func (*CloseSessionRequest) DataTypeNodeID() NodeID { return NumericID(0, 471) }
+
+// Header returns the header of the message.
+func (x *CloseSessionRequest) Header() *RequestHeader { return &x.RequestHeader }
 
 // AppendTo appends the binary encoding to dst.
 func (x *CloseSessionRequest) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
@@ -806,6 +857,9 @@ func (*CloseSessionResponse) EncodingID() NodeID { return NumericID(0, 476) }
 // DataTypeNodeID returns the id of the data type, i=474.
 func (*CloseSessionResponse) DataTypeNodeID() NodeID { return NumericID(0, 474) }
 
+// Header returns the header of the message.
+func (x *CloseSessionResponse) Header() *ResponseHeader { return &x.ResponseHeader }
+
 // AppendTo appends the binary encoding to dst.
 func (x *CloseSessionResponse) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
 
@@ -834,6 +888,9 @@ func (*CreateMonitoredItemsRequest) EncodingID() NodeID { return NumericID(0, 75
 
 // DataTypeNodeID returns the id of the data type, i=749.
 func (*CreateMonitoredItemsRequest) DataTypeNodeID() NodeID { return NumericID(0, 749) }
+
+// Header returns the header of the message.
+func (x *CreateMonitoredItemsRequest) Header() *RequestHeader { return &x.RequestHeader }
 
 // AppendTo appends the binary encoding to dst.
 func (x *CreateMonitoredItemsRequest) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
@@ -881,6 +938,9 @@ func (*CreateMonitoredItemsResponse) EncodingID() NodeID { return NumericID(0, 7
 
 // DataTypeNodeID returns the id of the data type, i=752.
 func (*CreateMonitoredItemsResponse) DataTypeNodeID() NodeID { return NumericID(0, 752) }
+
+// Header returns the header of the message.
+func (x *CreateMonitoredItemsResponse) Header() *ResponseHeader { return &x.ResponseHeader }
 
 // AppendTo appends the binary encoding to dst.
 func (x *CreateMonitoredItemsResponse) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
@@ -946,6 +1006,9 @@ func (*CreateSessionRequest) EncodingID() NodeID { return NumericID(0, 461) }
 // DataTypeNodeID returns the id of the data type, i=459.
 func (*CreateSessionRequest) DataTypeNodeID() NodeID { return NumericID(0, 459) }
 
+// Header returns the header of the message.
+func (x *CreateSessionRequest) Header() *RequestHeader { return &x.RequestHeader }
+
 // AppendTo appends the binary encoding to dst.
 func (x *CreateSessionRequest) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
 
@@ -996,6 +1059,9 @@ func (*CreateSessionResponse) EncodingID() NodeID { return NumericID(0, 464) }
 
 // DataTypeNodeID returns the id of the data type, i=462.
 func (*CreateSessionResponse) DataTypeNodeID() NodeID { return NumericID(0, 462) }
+
+// Header returns the header of the message.
+func (x *CreateSessionResponse) Header() *ResponseHeader { return &x.ResponseHeader }
 
 // AppendTo appends the binary encoding to dst.
 func (x *CreateSessionResponse) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
@@ -1073,6 +1139,9 @@ func (*CreateSubscriptionRequest) EncodingID() NodeID { return NumericID(0, 787)
 // DataTypeNodeID returns the id of the data type, i=785.
 func (*CreateSubscriptionRequest) DataTypeNodeID() NodeID { return NumericID(0, 785) }
 
+// Header returns the header of the message.
+func (x *CreateSubscriptionRequest) Header() *RequestHeader { return &x.RequestHeader }
+
 // AppendTo appends the binary encoding to dst.
 func (x *CreateSubscriptionRequest) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
 
@@ -1115,6 +1184,9 @@ func (*CreateSubscriptionResponse) EncodingID() NodeID { return NumericID(0, 790
 // DataTypeNodeID returns the id of the data type, i=788.
 func (*CreateSubscriptionResponse) DataTypeNodeID() NodeID { return NumericID(0, 788) }
 
+// Header returns the header of the message.
+func (x *CreateSubscriptionResponse) Header() *ResponseHeader { return &x.ResponseHeader }
+
 // AppendTo appends the binary encoding to dst.
 func (x *CreateSubscriptionResponse) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
 
@@ -1151,6 +1223,9 @@ func (*DeleteMonitoredItemsRequest) EncodingID() NodeID { return NumericID(0, 78
 // DataTypeNodeID returns the id of the data type, i=779.
 func (*DeleteMonitoredItemsRequest) DataTypeNodeID() NodeID { return NumericID(0, 779) }
 
+// Header returns the header of the message.
+func (x *DeleteMonitoredItemsRequest) Header() *RequestHeader { return &x.RequestHeader }
+
 // AppendTo appends the binary encoding to dst.
 func (x *DeleteMonitoredItemsRequest) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
 
@@ -1182,6 +1257,9 @@ func (*DeleteMonitoredItemsResponse) EncodingID() NodeID { return NumericID(0, 7
 
 // DataTypeNodeID returns the id of the data type, i=782.
 func (*DeleteMonitoredItemsResponse) DataTypeNodeID() NodeID { return NumericID(0, 782) }
+
+// Header returns the header of the message.
+func (x *DeleteMonitoredItemsResponse) Header() *ResponseHeader { return &x.ResponseHeader }
 
 // AppendTo appends the binary encoding to dst.
 func (x *DeleteMonitoredItemsResponse) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
@@ -1227,6 +1305,9 @@ func (*DeleteNodesRequest) EncodingID() NodeID { return NumericID(0, 500) }
 // DataTypeNodeID returns the id of the data type, i=498.
 func (*DeleteNodesRequest) DataTypeNodeID() NodeID { return NumericID(0, 498) }
 
+// Header returns the header of the message.
+func (x *DeleteNodesRequest) Header() *RequestHeader { return &x.RequestHeader }
+
 // AppendTo appends the binary encoding to dst.
 func (x *DeleteNodesRequest) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
 
@@ -1269,6 +1350,9 @@ func (*DeleteNodesResponse) EncodingID() NodeID { return NumericID(0, 503) }
 
 // DataTypeNodeID returns the id of the data type, i=501.
 func (*DeleteNodesResponse) DataTypeNodeID() NodeID { return NumericID(0, 501) }
+
+// Header returns the header of the message.
+func (x *DeleteNodesResponse) Header() *ResponseHeader { return &x.ResponseHeader }
 
 // AppendTo appends the binary encoding to dst.
 func (x *DeleteNodesResponse) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
@@ -1314,6 +1398,9 @@ func (*DeleteReferencesRequest) EncodingID() NodeID { return NumericID(0, 506) }
 // DataTypeNodeID returns the id of the data type, i=504.
 func (*DeleteReferencesRequest) DataTypeNodeID() NodeID { return NumericID(0, 504) }
 
+// Header returns the header of the message.
+func (x *DeleteReferencesRequest) Header() *RequestHeader { return &x.RequestHeader }
+
 // AppendTo appends the binary encoding to dst.
 func (x *DeleteReferencesRequest) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
 
@@ -1356,6 +1443,9 @@ func (*DeleteReferencesResponse) EncodingID() NodeID { return NumericID(0, 509) 
 
 // DataTypeNodeID returns the id of the data type, i=507.
 func (*DeleteReferencesResponse) DataTypeNodeID() NodeID { return NumericID(0, 507) }
+
+// Header returns the header of the message.
+func (x *DeleteReferencesResponse) Header() *ResponseHeader { return &x.ResponseHeader }
 
 // AppendTo appends the binary encoding to dst.
 func (x *DeleteReferencesResponse) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
@@ -1401,6 +1491,9 @@ func (*DeleteSubscriptionsRequest) EncodingID() NodeID { return NumericID(0, 847
 // DataTypeNodeID returns the id of the data type, i=845.
 func (*DeleteSubscriptionsRequest) DataTypeNodeID() NodeID { return NumericID(0, 845) }
 
+// Header returns the header of the message.
+func (x *DeleteSubscriptionsRequest) Header() *RequestHeader { return &x.RequestHeader }
+
 // AppendTo appends the binary encoding to dst.
 func (x *DeleteSubscriptionsRequest) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
 
@@ -1430,6 +1523,9 @@ func (*DeleteSubscriptionsResponse) EncodingID() NodeID { return NumericID(0, 85
 
 // DataTypeNodeID returns the id of the data type, i=848.
 func (*DeleteSubscriptionsResponse) DataTypeNodeID() NodeID { return NumericID(0, 848) }
+
+// Header returns the header of the message.
+func (x *DeleteSubscriptionsResponse) Header() *ResponseHeader { return &x.ResponseHeader }
 
 // AppendTo appends the binary encoding to dst.
 func (x *DeleteSubscriptionsResponse) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
@@ -1477,6 +1573,9 @@ func (*FindServersOnNetworkRequest) EncodingID() NodeID { return NumericID(0, 12
 // DataTypeNodeID returns the id of the data type, i=12190.
 func (*FindServersOnNetworkRequest) DataTypeNodeID() NodeID { return NumericID(0, 12190) }
 
+// Header returns the header of the message.
+func (x *FindServersOnNetworkRequest) Header() *RequestHeader { return &x.RequestHeader }
+
 // AppendTo appends the binary encoding to dst.
 func (x *FindServersOnNetworkRequest) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
 
@@ -1520,6 +1619,9 @@ func (*FindServersOnNetworkResponse) EncodingID() NodeID { return NumericID(0, 1
 
 // DataTypeNodeID returns the id of the data type, i=12191.
 func (*FindServersOnNetworkResponse) DataTypeNodeID() NodeID { return NumericID(0, 12191) }
+
+// Header returns the header of the message.
+func (x *FindServersOnNetworkResponse) Header() *ResponseHeader { return &x.ResponseHeader }
 
 // AppendTo appends the binary encoding to dst.
 func (x *FindServersOnNetworkResponse) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
@@ -1566,6 +1668,9 @@ func (*FindServersRequest) EncodingID() NodeID { return NumericID(0, 422) }
 
 // DataTypeNodeID returns the id of the data type, i=420.
 func (*FindServersRequest) DataTypeNodeID() NodeID { return NumericID(0, 420) }
+
+// Header returns the header of the message.
+func (x *FindServersRequest) Header() *RequestHeader { return &x.RequestHeader }
 
 // AppendTo appends the binary encoding to dst.
 func (x *FindServersRequest) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
@@ -1620,6 +1725,9 @@ func (*FindServersResponse) EncodingID() NodeID { return NumericID(0, 425) }
 // DataTypeNodeID returns the id of the data type, i=423.
 func (*FindServersResponse) DataTypeNodeID() NodeID { return NumericID(0, 423) }
 
+// Header returns the header of the message.
+func (x *FindServersResponse) Header() *ResponseHeader { return &x.ResponseHeader }
+
 // AppendTo appends the binary encoding to dst.
 func (x *FindServersResponse) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
 
@@ -1663,6 +1771,9 @@ func (*GetEndpointsRequest) EncodingID() NodeID { return NumericID(0, 428) }
 
 // DataTypeNodeID returns the id of the data type, i=426.
 func (*GetEndpointsRequest) DataTypeNodeID() NodeID { return NumericID(0, 426) }
+
+// Header returns the header of the message.
+func (x *GetEndpointsRequest) Header() *RequestHeader { return &x.RequestHeader }
 
 // AppendTo appends the binary encoding to dst.
 func (x *GetEndpointsRequest) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
@@ -1717,6 +1828,9 @@ func (*GetEndpointsResponse) EncodingID() NodeID { return NumericID(0, 431) }
 // DataTypeNodeID returns the id of the data type, i=429.
 func (*GetEndpointsResponse) DataTypeNodeID() NodeID { return NumericID(0, 429) }
 
+// Header returns the header of the message.
+func (x *GetEndpointsResponse) Header() *ResponseHeader { return &x.ResponseHeader }
+
 // AppendTo appends the binary encoding to dst.
 func (x *GetEndpointsResponse) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
 
@@ -1761,6 +1875,9 @@ func (*HistoryReadRequest) EncodingID() NodeID { return NumericID(0, 664) }
 
 // DataTypeNodeID returns the id of the data type, i=662.
 func (*HistoryReadRequest) DataTypeNodeID() NodeID { return NumericID(0, 662) }
+
+// Header returns the header of the message.
+func (x *HistoryReadRequest) Header() *RequestHeader { return &x.RequestHeader }
 
 // AppendTo appends the binary encoding to dst.
 func (x *HistoryReadRequest) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
@@ -1810,6 +1927,9 @@ func (*HistoryReadResponse) EncodingID() NodeID { return NumericID(0, 667) }
 
 // DataTypeNodeID returns the id of the data type, i=665.
 func (*HistoryReadResponse) DataTypeNodeID() NodeID { return NumericID(0, 665) }
+
+// Header returns the header of the message.
+func (x *HistoryReadResponse) Header() *ResponseHeader { return &x.ResponseHeader }
 
 // AppendTo appends the binary encoding to dst.
 func (x *HistoryReadResponse) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
@@ -1868,6 +1988,9 @@ func (*HistoryUpdateRequest) EncodingID() NodeID { return NumericID(0, 700) }
 // DataTypeNodeID returns the id of the data type, i=698.
 func (*HistoryUpdateRequest) DataTypeNodeID() NodeID { return NumericID(0, 698) }
 
+// Header returns the header of the message.
+func (x *HistoryUpdateRequest) Header() *RequestHeader { return &x.RequestHeader }
+
 // AppendTo appends the binary encoding to dst.
 func (x *HistoryUpdateRequest) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
 
@@ -1910,6 +2033,9 @@ func (*HistoryUpdateResponse) EncodingID() NodeID { return NumericID(0, 703) }
 
 // DataTypeNodeID returns the id of the data type, i=701.
 func (*HistoryUpdateResponse) DataTypeNodeID() NodeID { return NumericID(0, 701) }
+
+// Header returns the header of the message.
+func (x *HistoryUpdateResponse) Header() *ResponseHeader { return &x.ResponseHeader }
 
 // AppendTo appends the binary encoding to dst.
 func (x *HistoryUpdateResponse) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
@@ -1970,6 +2096,9 @@ func (*ModifyMonitoredItemsRequest) EncodingID() NodeID { return NumericID(0, 76
 // DataTypeNodeID returns the id of the data type, i=761.
 func (*ModifyMonitoredItemsRequest) DataTypeNodeID() NodeID { return NumericID(0, 761) }
 
+// Header returns the header of the message.
+func (x *ModifyMonitoredItemsRequest) Header() *RequestHeader { return &x.RequestHeader }
+
 // AppendTo appends the binary encoding to dst.
 func (x *ModifyMonitoredItemsRequest) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
 
@@ -2016,6 +2145,9 @@ func (*ModifyMonitoredItemsResponse) EncodingID() NodeID { return NumericID(0, 7
 
 // DataTypeNodeID returns the id of the data type, i=764.
 func (*ModifyMonitoredItemsResponse) DataTypeNodeID() NodeID { return NumericID(0, 764) }
+
+// Header returns the header of the message.
+func (x *ModifyMonitoredItemsResponse) Header() *ResponseHeader { return &x.ResponseHeader }
 
 // AppendTo appends the binary encoding to dst.
 func (x *ModifyMonitoredItemsResponse) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
@@ -2079,6 +2211,9 @@ func (*ModifySubscriptionRequest) EncodingID() NodeID { return NumericID(0, 793)
 // DataTypeNodeID returns the id of the data type, i=791.
 func (*ModifySubscriptionRequest) DataTypeNodeID() NodeID { return NumericID(0, 791) }
 
+// Header returns the header of the message.
+func (x *ModifySubscriptionRequest) Header() *RequestHeader { return &x.RequestHeader }
+
 // AppendTo appends the binary encoding to dst.
 func (x *ModifySubscriptionRequest) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
 
@@ -2119,6 +2254,9 @@ func (*ModifySubscriptionResponse) EncodingID() NodeID { return NumericID(0, 796
 
 // DataTypeNodeID returns the id of the data type, i=794.
 func (*ModifySubscriptionResponse) DataTypeNodeID() NodeID { return NumericID(0, 794) }
+
+// Header returns the header of the message.
+func (x *ModifySubscriptionResponse) Header() *ResponseHeader { return &x.ResponseHeader }
 
 // AppendTo appends the binary encoding to dst.
 func (x *ModifySubscriptionResponse) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
@@ -2218,6 +2356,9 @@ func (*OpenSecureChannelRequest) EncodingID() NodeID { return NumericID(0, 446) 
 // DataTypeNodeID returns the id of the data type, i=444.
 func (*OpenSecureChannelRequest) DataTypeNodeID() NodeID { return NumericID(0, 444) }
 
+// Header returns the header of the message.
+func (x *OpenSecureChannelRequest) Header() *RequestHeader { return &x.RequestHeader }
+
 // AppendTo appends the binary encoding to dst.
 func (x *OpenSecureChannelRequest) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
 
@@ -2257,6 +2398,9 @@ func (*OpenSecureChannelResponse) EncodingID() NodeID { return NumericID(0, 449)
 // DataTypeNodeID returns the id of the data type, i=447.
 func (*OpenSecureChannelResponse) DataTypeNodeID() NodeID { return NumericID(0, 447) }
 
+// Header returns the header of the message.
+func (x *OpenSecureChannelResponse) Header() *ResponseHeader { return &x.ResponseHeader }
+
 // AppendTo appends the binary encoding to dst.
 func (x *OpenSecureChannelResponse) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
 
@@ -2289,6 +2433,9 @@ func (*PublishRequest) EncodingID() NodeID { return NumericID(0, 826) }
 
 // DataTypeNodeID returns the id of the data type, i=824.
 func (*PublishRequest) DataTypeNodeID() NodeID { return NumericID(0, 824) }
+
+// Header returns the header of the message.
+func (x *PublishRequest) Header() *RequestHeader { return &x.RequestHeader }
 
 // AppendTo appends the binary encoding to dst.
 func (x *PublishRequest) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
@@ -2336,6 +2483,9 @@ func (*PublishResponse) EncodingID() NodeID { return NumericID(0, 829) }
 
 // DataTypeNodeID returns the id of the data type, i=827.
 func (*PublishResponse) DataTypeNodeID() NodeID { return NumericID(0, 827) }
+
+// Header returns the header of the message.
+func (x *PublishResponse) Header() *ResponseHeader { return &x.ResponseHeader }
 
 // AppendTo appends the binary encoding to dst.
 func (x *PublishResponse) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
@@ -2393,6 +2543,9 @@ func (*QueryFirstRequest) EncodingID() NodeID { return NumericID(0, 615) }
 // DataTypeNodeID returns the id of the data type, i=613.
 func (*QueryFirstRequest) DataTypeNodeID() NodeID { return NumericID(0, 613) }
 
+// Header returns the header of the message.
+func (x *QueryFirstRequest) Header() *RequestHeader { return &x.RequestHeader }
+
 // AppendTo appends the binary encoding to dst.
 func (x *QueryFirstRequest) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
 
@@ -2446,6 +2599,9 @@ func (*QueryFirstResponse) EncodingID() NodeID { return NumericID(0, 618) }
 
 // DataTypeNodeID returns the id of the data type, i=616.
 func (*QueryFirstResponse) DataTypeNodeID() NodeID { return NumericID(0, 616) }
+
+// Header returns the header of the message.
+func (x *QueryFirstResponse) Header() *ResponseHeader { return &x.ResponseHeader }
 
 // AppendTo appends the binary encoding to dst.
 func (x *QueryFirstResponse) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
@@ -2524,6 +2680,9 @@ func (*QueryNextRequest) EncodingID() NodeID { return NumericID(0, 621) }
 // DataTypeNodeID returns the id of the data type, i=619.
 func (*QueryNextRequest) DataTypeNodeID() NodeID { return NumericID(0, 619) }
 
+// Header returns the header of the message.
+func (x *QueryNextRequest) Header() *RequestHeader { return &x.RequestHeader }
+
 // AppendTo appends the binary encoding to dst.
 func (x *QueryNextRequest) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
 
@@ -2555,6 +2714,9 @@ func (*QueryNextResponse) EncodingID() NodeID { return NumericID(0, 624) }
 
 // DataTypeNodeID returns the id of the data type, i=622.
 func (*QueryNextResponse) DataTypeNodeID() NodeID { return NumericID(0, 622) }
+
+// Header returns the header of the message.
+func (x *QueryNextResponse) Header() *ResponseHeader { return &x.ResponseHeader }
 
 // AppendTo appends the binary encoding to dst.
 func (x *QueryNextResponse) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
@@ -2602,6 +2764,9 @@ func (*ReadRequest) EncodingID() NodeID { return NumericID(0, 631) }
 // DataTypeNodeID returns the id of the data type, i=629.
 func (*ReadRequest) DataTypeNodeID() NodeID { return NumericID(0, 629) }
 
+// Header returns the header of the message.
+func (x *ReadRequest) Header() *RequestHeader { return &x.RequestHeader }
+
 // AppendTo appends the binary encoding to dst.
 func (x *ReadRequest) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
 
@@ -2648,6 +2813,9 @@ func (*ReadResponse) EncodingID() NodeID { return NumericID(0, 634) }
 
 // DataTypeNodeID returns the id of the data type, i=632.
 func (*ReadResponse) DataTypeNodeID() NodeID { return NumericID(0, 632) }
+
+// Header returns the header of the message.
+func (x *ReadResponse) Header() *ResponseHeader { return &x.ResponseHeader }
 
 // AppendTo appends the binary encoding to dst.
 func (x *ReadResponse) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
@@ -2706,6 +2874,9 @@ func (*RegisterNodesRequest) EncodingID() NodeID { return NumericID(0, 560) }
 // DataTypeNodeID returns the id of the data type, i=558.
 func (*RegisterNodesRequest) DataTypeNodeID() NodeID { return NumericID(0, 558) }
 
+// Header returns the header of the message.
+func (x *RegisterNodesRequest) Header() *RequestHeader { return &x.RequestHeader }
+
 // AppendTo appends the binary encoding to dst.
 func (x *RegisterNodesRequest) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
 
@@ -2747,6 +2918,9 @@ func (*RegisterNodesResponse) EncodingID() NodeID { return NumericID(0, 563) }
 
 // DataTypeNodeID returns the id of the data type, i=561.
 func (*RegisterNodesResponse) DataTypeNodeID() NodeID { return NumericID(0, 561) }
+
+// Header returns the header of the message.
+func (x *RegisterNodesResponse) Header() *ResponseHeader { return &x.ResponseHeader }
 
 // AppendTo appends the binary encoding to dst.
 func (x *RegisterNodesResponse) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
@@ -2790,6 +2964,9 @@ func (*RegisterServer2Request) EncodingID() NodeID { return NumericID(0, 12211) 
 
 // DataTypeNodeID returns the id of the data type, i=12193.
 func (*RegisterServer2Request) DataTypeNodeID() NodeID { return NumericID(0, 12193) }
+
+// Header returns the header of the message.
+func (x *RegisterServer2Request) Header() *RequestHeader { return &x.RequestHeader }
 
 // AppendTo appends the binary encoding to dst.
 func (x *RegisterServer2Request) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
@@ -2836,6 +3013,9 @@ func (*RegisterServer2Response) EncodingID() NodeID { return NumericID(0, 12212)
 // DataTypeNodeID returns the id of the data type, i=12194.
 func (*RegisterServer2Response) DataTypeNodeID() NodeID { return NumericID(0, 12194) }
 
+// Header returns the header of the message.
+func (x *RegisterServer2Response) Header() *ResponseHeader { return &x.ResponseHeader }
+
 // AppendTo appends the binary encoding to dst.
 func (x *RegisterServer2Response) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
 
@@ -2880,6 +3060,9 @@ func (*RegisterServerRequest) EncodingID() NodeID { return NumericID(0, 437) }
 // DataTypeNodeID returns the id of the data type, i=435.
 func (*RegisterServerRequest) DataTypeNodeID() NodeID { return NumericID(0, 435) }
 
+// Header returns the header of the message.
+func (x *RegisterServerRequest) Header() *RequestHeader { return &x.RequestHeader }
+
 // AppendTo appends the binary encoding to dst.
 func (x *RegisterServerRequest) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
 
@@ -2908,6 +3091,9 @@ func (*RegisterServerResponse) EncodingID() NodeID { return NumericID(0, 440) }
 // DataTypeNodeID returns the id of the data type, i=438.
 func (*RegisterServerResponse) DataTypeNodeID() NodeID { return NumericID(0, 438) }
 
+// Header returns the header of the message.
+func (x *RegisterServerResponse) Header() *ResponseHeader { return &x.ResponseHeader }
+
 // AppendTo appends the binary encoding to dst.
 func (x *RegisterServerResponse) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
 
@@ -2935,6 +3121,9 @@ func (*RepublishRequest) EncodingID() NodeID { return NumericID(0, 832) }
 
 // DataTypeNodeID returns the id of the data type, i=830.
 func (*RepublishRequest) DataTypeNodeID() NodeID { return NumericID(0, 830) }
+
+// Header returns the header of the message.
+func (x *RepublishRequest) Header() *RequestHeader { return &x.RequestHeader }
 
 // AppendTo appends the binary encoding to dst.
 func (x *RepublishRequest) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
@@ -2967,6 +3156,9 @@ func (*RepublishResponse) EncodingID() NodeID { return NumericID(0, 835) }
 // DataTypeNodeID returns the id of the data type, i=833.
 func (*RepublishResponse) DataTypeNodeID() NodeID { return NumericID(0, 833) }
 
+// Header returns the header of the message.
+func (x *RepublishResponse) Header() *ResponseHeader { return &x.ResponseHeader }
+
 // AppendTo appends the binary encoding to dst.
 func (x *RepublishResponse) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
 
@@ -2997,6 +3189,9 @@ func (*SetMonitoringModeRequest) EncodingID() NodeID { return NumericID(0, 769) 
 
 // DataTypeNodeID returns the id of the data type, i=767.
 func (*SetMonitoringModeRequest) DataTypeNodeID() NodeID { return NumericID(0, 767) }
+
+// Header returns the header of the message.
+func (x *SetMonitoringModeRequest) Header() *RequestHeader { return &x.RequestHeader }
 
 // AppendTo appends the binary encoding to dst.
 func (x *SetMonitoringModeRequest) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
@@ -3031,6 +3226,9 @@ func (*SetMonitoringModeResponse) EncodingID() NodeID { return NumericID(0, 772)
 
 // DataTypeNodeID returns the id of the data type, i=770.
 func (*SetMonitoringModeResponse) DataTypeNodeID() NodeID { return NumericID(0, 770) }
+
+// Header returns the header of the message.
+func (x *SetMonitoringModeResponse) Header() *ResponseHeader { return &x.ResponseHeader }
 
 // AppendTo appends the binary encoding to dst.
 func (x *SetMonitoringModeResponse) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
@@ -3077,6 +3275,9 @@ func (*SetPublishingModeRequest) EncodingID() NodeID { return NumericID(0, 799) 
 // DataTypeNodeID returns the id of the data type, i=797.
 func (*SetPublishingModeRequest) DataTypeNodeID() NodeID { return NumericID(0, 797) }
 
+// Header returns the header of the message.
+func (x *SetPublishingModeRequest) Header() *RequestHeader { return &x.RequestHeader }
+
 // AppendTo appends the binary encoding to dst.
 func (x *SetPublishingModeRequest) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
 
@@ -3108,6 +3309,9 @@ func (*SetPublishingModeResponse) EncodingID() NodeID { return NumericID(0, 802)
 
 // DataTypeNodeID returns the id of the data type, i=800.
 func (*SetPublishingModeResponse) DataTypeNodeID() NodeID { return NumericID(0, 800) }
+
+// Header returns the header of the message.
+func (x *SetPublishingModeResponse) Header() *ResponseHeader { return &x.ResponseHeader }
 
 // AppendTo appends the binary encoding to dst.
 func (x *SetPublishingModeResponse) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
@@ -3156,6 +3360,9 @@ func (*SetTriggeringRequest) EncodingID() NodeID { return NumericID(0, 775) }
 // DataTypeNodeID returns the id of the data type, i=773.
 func (*SetTriggeringRequest) DataTypeNodeID() NodeID { return NumericID(0, 773) }
 
+// Header returns the header of the message.
+func (x *SetTriggeringRequest) Header() *RequestHeader { return &x.RequestHeader }
+
 // AppendTo appends the binary encoding to dst.
 func (x *SetTriggeringRequest) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
 
@@ -3193,6 +3400,9 @@ func (*SetTriggeringResponse) EncodingID() NodeID { return NumericID(0, 778) }
 
 // DataTypeNodeID returns the id of the data type, i=776.
 func (*SetTriggeringResponse) DataTypeNodeID() NodeID { return NumericID(0, 776) }
+
+// Header returns the header of the message.
+func (x *SetTriggeringResponse) Header() *ResponseHeader { return &x.ResponseHeader }
 
 // AppendTo appends the binary encoding to dst.
 func (x *SetTriggeringResponse) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
@@ -3256,6 +3466,9 @@ func (*TransferSubscriptionsRequest) EncodingID() NodeID { return NumericID(0, 8
 // DataTypeNodeID returns the id of the data type, i=839.
 func (*TransferSubscriptionsRequest) DataTypeNodeID() NodeID { return NumericID(0, 839) }
 
+// Header returns the header of the message.
+func (x *TransferSubscriptionsRequest) Header() *RequestHeader { return &x.RequestHeader }
+
 // AppendTo appends the binary encoding to dst.
 func (x *TransferSubscriptionsRequest) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
 
@@ -3287,6 +3500,9 @@ func (*TransferSubscriptionsResponse) EncodingID() NodeID { return NumericID(0, 
 
 // DataTypeNodeID returns the id of the data type, i=842.
 func (*TransferSubscriptionsResponse) DataTypeNodeID() NodeID { return NumericID(0, 842) }
+
+// Header returns the header of the message.
+func (x *TransferSubscriptionsResponse) Header() *ResponseHeader { return &x.ResponseHeader }
 
 // AppendTo appends the binary encoding to dst.
 func (x *TransferSubscriptionsResponse) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
@@ -3345,6 +3561,9 @@ func (*TranslateBrowsePathsToNodeIDsRequest) EncodingID() NodeID { return Numeri
 // DataTypeNodeID returns the id of the data type, i=552.
 func (*TranslateBrowsePathsToNodeIDsRequest) DataTypeNodeID() NodeID { return NumericID(0, 552) }
 
+// Header returns the header of the message.
+func (x *TranslateBrowsePathsToNodeIDsRequest) Header() *RequestHeader { return &x.RequestHeader }
+
 // AppendTo appends the binary encoding to dst.
 func (x *TranslateBrowsePathsToNodeIDsRequest) AppendTo(dst []byte) []byte {
 	return x.appendDepth(dst, 0)
@@ -3389,6 +3608,9 @@ func (*TranslateBrowsePathsToNodeIDsResponse) EncodingID() NodeID { return Numer
 
 // DataTypeNodeID returns the id of the data type, i=555.
 func (*TranslateBrowsePathsToNodeIDsResponse) DataTypeNodeID() NodeID { return NumericID(0, 555) }
+
+// Header returns the header of the message.
+func (x *TranslateBrowsePathsToNodeIDsResponse) Header() *ResponseHeader { return &x.ResponseHeader }
 
 // AppendTo appends the binary encoding to dst.
 func (x *TranslateBrowsePathsToNodeIDsResponse) AppendTo(dst []byte) []byte {
@@ -3449,6 +3671,9 @@ func (*UnregisterNodesRequest) EncodingID() NodeID { return NumericID(0, 566) }
 // DataTypeNodeID returns the id of the data type, i=564.
 func (*UnregisterNodesRequest) DataTypeNodeID() NodeID { return NumericID(0, 564) }
 
+// Header returns the header of the message.
+func (x *UnregisterNodesRequest) Header() *RequestHeader { return &x.RequestHeader }
+
 // AppendTo appends the binary encoding to dst.
 func (x *UnregisterNodesRequest) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
 
@@ -3490,6 +3715,9 @@ func (*UnregisterNodesResponse) EncodingID() NodeID { return NumericID(0, 569) }
 // DataTypeNodeID returns the id of the data type, i=567.
 func (*UnregisterNodesResponse) DataTypeNodeID() NodeID { return NumericID(0, 567) }
 
+// Header returns the header of the message.
+func (x *UnregisterNodesResponse) Header() *ResponseHeader { return &x.ResponseHeader }
+
 // AppendTo appends the binary encoding to dst.
 func (x *UnregisterNodesResponse) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
 
@@ -3516,6 +3744,9 @@ func (*WriteRequest) EncodingID() NodeID { return NumericID(0, 673) }
 
 // DataTypeNodeID returns the id of the data type, i=671.
 func (*WriteRequest) DataTypeNodeID() NodeID { return NumericID(0, 671) }
+
+// Header returns the header of the message.
+func (x *WriteRequest) Header() *RequestHeader { return &x.RequestHeader }
 
 // AppendTo appends the binary encoding to dst.
 func (x *WriteRequest) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
@@ -3559,6 +3790,9 @@ func (*WriteResponse) EncodingID() NodeID { return NumericID(0, 676) }
 
 // DataTypeNodeID returns the id of the data type, i=674.
 func (*WriteResponse) DataTypeNodeID() NodeID { return NumericID(0, 674) }
+
+// Header returns the header of the message.
+func (x *WriteResponse) Header() *ResponseHeader { return &x.ResponseHeader }
 
 // AppendTo appends the binary encoding to dst.
 func (x *WriteResponse) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }

@@ -1888,6 +1888,9 @@ func (*ServiceFault) EncodingID() NodeID { return NumericID(0, 397) }
 // DataTypeNodeID returns the id of the data type, i=395.
 func (*ServiceFault) DataTypeNodeID() NodeID { return NumericID(0, 395) }
 
+// Header returns the header of the message.
+func (x *ServiceFault) Header() *ResponseHeader { return &x.ResponseHeader }
+
 // AppendTo appends the binary encoding to dst.
 func (x *ServiceFault) AppendTo(dst []byte) []byte { return x.appendDepth(dst, 0) }
 

@@ -11,9 +11,6 @@ var initialisms = []struct{ from, to string }{
 	{"Ids", "IDs"}, {"Id", "ID"}, {"Uris", "URIs"}, {"Uri", "URI"}, {"Urls", "URLs"}, {"Url", "URL"},
 }
 
-// builtinNames are the built-in types whose Go name is not made by goName.
-var builtinNames = map[string]string{"XmlElement": "XMLElement"}
-
 // goName turns a name of the standard into an exported Go name: NodesToRead
 // stays, ServerUri becomes ServerURI. A word is replaced where it ends: before
 // an upper-case letter, a digit or the end, so that Identity is left alone.

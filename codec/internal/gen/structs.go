@@ -175,6 +175,13 @@ func (t *types) declare(f *source.File, st *model.Structure) {
 	f.P("// DataTypeNodeID returns the id of the data type, i=%d.", st.DataTypeID)
 	f.P("func (*%s) DataTypeNodeID() NodeID { return NumericID(0, %d) }", name, st.DataTypeID)
 	f.P("")
+	for _, field := range st.Fields {
+		if field.Type == "RequestHeader" || field.Type == "ResponseHeader" {
+			f.P("// Header returns the header of the message.")
+			f.P("func (x *%s) Header() *%s { return &x.%s }", name, field.Type, goName(field.Name))
+			f.P("")
+		}
+	}
 }
 
 func describe(st *model.Structure) string {
