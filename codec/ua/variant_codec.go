@@ -67,12 +67,7 @@ func (v Variant) appendBoxed(dst []byte, depth int) []byte {
 
 func (v Variant) appendArray(dst []byte, depth int) []byte {
 	mask := byte(v.typ) | variantArray
-	dims := v.dims
-	if dims != nil && v.bits == 0 {
-		// Dimensions are only written when all are above 0 (Part 6, 5.2.2.16).
-		dims = nil
-	}
-	if dims != nil {
+	if v.dims != nil {
 		mask |= variantDims
 	}
 	dst = append(dst, mask)
@@ -82,8 +77,8 @@ func (v Variant) appendArray(dst []byte, depth int) []byte {
 		dst = codec.AppendInt32(dst, int32(v.bits))
 		dst = v.appendElements(dst, depth+1)
 	}
-	if dims != nil {
-		dst = codec.AppendSlice(dst, *dims)
+	if v.dims != nil {
+		dst = codec.AppendSlice(dst, *v.dims)
 	}
 	return dst
 }

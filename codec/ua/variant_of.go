@@ -165,8 +165,9 @@ func TypeOf[T Builtin]() TypeID {
 
 // MatrixVariant returns a matrix with the given dimensions, whose elements are
 // in s with the last index running fastest; it shares the memory of s. One
-// dimension gives an array. BadOutOfRange says that a dimension is negative
-// or that their product is not the number of elements.
+// dimension gives an array, and so do dimensions with a 0 among them, since
+// they cannot be encoded (Part 6, 5.2.2.16). BadOutOfRange says that a
+// dimension is negative or that their product is not the number of elements.
 func MatrixVariant[T Builtin](s []T, dims ...int32) (Variant, error) {
 	v := SliceVariant(s)
 	n, ok := product(dims)
@@ -176,9 +177,10 @@ func MatrixVariant[T Builtin](s []T, dims ...int32) (Variant, error) {
 	return v.withDims(append([]int32(nil), dims...)), nil
 }
 
-// withDims makes a matrix of an array, given dimensions that fit.
+// withDims makes a matrix of an array, given dimensions that fit. Dimensions
+// that would not be written are not kept: fewer than two, or one of them 0.
 func (v Variant) withDims(dims []int32) Variant {
-	if len(dims) < 2 {
+	if len(dims) < 2 || v.bits == 0 {
 		return v
 	}
 	v.dims = &dims

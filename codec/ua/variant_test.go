@@ -174,7 +174,8 @@ func TestAs(t *testing.T) {
 
 func TestVariantEqual(t *testing.T) {
 	all := []Variant{
-		{}, VariantOf(false), VariantOf(true), VariantOf(int8(1)), VariantOf(uint8(1)), VariantOf(0.0), VariantOf(math.Copysign(0, -1)),
+		{},
+		VariantOf(false), VariantOf(true), VariantOf(int8(1)), VariantOf(uint8(1)), VariantOf(0.0), VariantOf(math.Copysign(0, -1)),
 		VariantOf(math.NaN()), VariantOf(""), VariantOf("a"), VariantOf("b"), VariantOf(XMLElement("a")), VariantOf([]byte(nil)),
 		VariantOf([]byte{}), VariantOf([]byte{1}), SliceVariant([]uint8{1}), SliceVariant([]uint8(nil)), SliceVariant([]uint8{}),
 		VariantOf(exampleGuid), VariantOf(Guid{}), VariantOf(NumericID(0, 1)), VariantOf(StringID(0, "1")), VariantOf(Text("a")),
