@@ -255,7 +255,7 @@ func (d *Decoder) invalid(s string) string {
 // Bytes reads a ByteString; nil is null, an empty one is not nil.
 func (d *Decoder) Bytes() []byte {
 	n := d.length()
-	if n < 0 {
+	if n < 0 || d.err != nil {
 		return nil
 	}
 	if n > d.lim.MaxByteStringLength && n > orDefault(d.lim.MaxByteStringLength, DefaultMaxByteStringLength) {
