@@ -2,38 +2,74 @@ package pki
 
 import (
 	"bytes"
+	"crypto/rsa"
+	"crypto/x509"
 	"encoding/pem"
+	"flag"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 )
 
-// seeds are one of each thing that the package parses.
-func seeds(f *testing.F) [][]byte {
+var rewrite = flag.Bool("rewrite", false, "make the certificates in testdata anew")
+
+// TestRewriteTestdata makes the seeds of the fuzz targets. They are files, because every process of a fuzz
+// run would otherwise make its own keys first, which takes longer than the run.
+func TestRewriteTestdata(t *testing.T) {
+	if !*rewrite {
+		t.Skip("run with -rewrite to make the certificates in testdata anew")
+	}
+	h := newHierarchy(t, wideTemplate, wideTemplate)
+	for name, der := range map[string][]byte{
+		"root.der": h.rootDER,
+		"sub.der":  h.subDER,
+		"leaf.der": h.bySub(t, wideTemplate),
+		"self.der": selfSigned(t, wideTemplate),
+		"own.der":  sign(t, applicationTemplate(wideTemplate), nil, &ownKey().PublicKey, ownKey()),
+		"root.crl": crl(t, h.root, rootKey(), 20*365*24*time.Hour, 1, 2, 3),
+	} {
+		ok(t, os.WriteFile(filepath.Join("testdata", name), der, 0o644))
+	}
+}
+
+func testdata(t testing.TB, name string) []byte {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join("testdata", name))
+	ok(t, err)
+	return content
+}
+
+// addSeeds adds one of each thing that the package parses.
+func addSeeds(f *testing.F) {
 	f.Helper()
-	h := newHierarchy(f, nil, nil)
-	leaf := h.bySub(f)
-	list := crl(f, h.root, rootKey(), time.Hour, 1, 2, 3)
-	return [][]byte{
-		leaf, selfSigned(f), join(leaf, h.subDER, h.rootDER), list,
+	leaf, list := testdata(f, "leaf.der"), testdata(f, "root.crl")
+	for _, seed := range [][]byte{
+		leaf,
+		testdata(f, "self.der"),
+		join(leaf, testdata(f, "sub.der"), testdata(f, "root.der")),
+		list,
 		pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: leaf}),
 		pem.EncodeToMemory(&pem.Block{Type: "X509 CRL", Bytes: list}),
+		pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: []byte{0x30, 0x03, 0x02, 0x01, 0x00}}),
 		nestedSequences(256),
 		{0x30, 0x80},
 		{0x30, 0x82, 0xff, 0xff},
-		nil,
+		{},
+	} {
+		f.Add(seed)
 	}
 }
 
 // FuzzValidate presents any bytes as a peer's certificate. None of them is trusted, so none may pass, and
 // the outermost lengths must add up for whatever is taken apart.
 func FuzzValidate(f *testing.F) {
-	for _, seed := range seeds(f) {
-		f.Add(seed)
-	}
-	s := memoryStore(f, nil)
-	h := newHierarchy(f, nil, nil)
-	ok(f, s.AddIssuer(h.rootDER))
-	ok(f, s.AddIssuer(h.subDER))
+	addSeeds(f)
+	own, err := Intern(testdata(f, "own.der"))
+	ok(f, err)
+	s := newStore(Config{}, &Certificate{DER: own.DER, Key: &rsa.PrivateKey{PublicKey: *own.Key}}, "")
+	ok(f, s.AddIssuer(testdata(f, "root.der")))
+	ok(f, s.AddIssuer(testdata(f, "sub.der")))
 	f.Fuzz(func(t *testing.T, blob []byte) {
 		if chain, err := splitChain(blob); err == nil && !bytes.Equal(bytes.Join(chain, nil), blob) {
 			t.Error("the parts of a chain are not the whole")
@@ -51,12 +87,12 @@ func FuzzValidate(f *testing.F) {
 
 // FuzzStoreFile puts any bytes into the folders of the store, and reads them as a key.
 func FuzzStoreFile(f *testing.F) {
-	for _, seed := range seeds(f) {
-		f.Add(seed)
-	}
+	addSeeds(f)
+	issuer, err := x509.ParseCertificate(testdata(f, "root.der"))
+	ok(f, err)
 	f.Fuzz(func(_ *testing.T, content []byte) {
 		if content == nil {
-			content = []byte{}
+			content = []byte{} // nil means a file to be read
 		}
 		for _, kind := range []string{"certs", "crl"} {
 			s := snapshot{
@@ -65,6 +101,7 @@ func FuzzStoreFile(f *testing.F) {
 				revocations: make(map[string][]*revocationList),
 			}
 			_ = s.load(&file{folder: "trusted", kind: kind, content: content}, "trusted")
+			_ = s.checkRevocation(issuer, issuer, time.Now(), false)
 		}
 		_, _ = parseKey(content)
 	})
