@@ -134,8 +134,7 @@ func (s *Server) diagnostics() *ua.ServerDiagnosticsSummaryDataType {
 		SessionTimeoutCount:           uint32(sessions.TimedOut),
 		SessionAbortCount:             uint32(sessions.Aborted),
 		CurrentSubscriptionCount:      uint32(subscriptions.Subscriptions),
-		CumulatedSubscriptionCount:    uint32(subscriptions.Created),
-		PublishingIntervalCount:       uint32(subscriptions.PublishingIntervals),
+		CumulatedSubscriptionCount:    uint32(subscriptions.SubscriptionsCreated),
 		SecurityRejectedRequestsCount: uint32(channels.RefusedSecurity),
 		RejectedRequestsCount:         uint32(sessions.FailedRequests),
 	}

@@ -79,8 +79,9 @@ func (b *Batch) Len() int {
 	return len(b.buf.B)
 }
 
-// flush sends what was collected.
-func (b *Batch) flush() {
+// Flush sends what was collected before its time, so that an answer which
+// leaves by [Channel.Respond] does not overtake it.
+func (b *Batch) Flush() {
 	if b.buf == nil {
 		return
 	}

@@ -96,12 +96,12 @@ func (c *Channel) handlePending() bool {
 		}
 		goOn = c.handleChunk(header, buf[:size:size], batch)
 		if batch != nil && batch.Len() >= flushAt {
-			batch.flush()
+			batch.Flush()
 			goOn = goOn && c.awaitDrain()
 		}
 	}
 	if batch != nil {
-		batch.flush()
+		batch.Flush()
 		batch.release()
 	}
 	return goOn && !c.ended()

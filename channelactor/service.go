@@ -26,7 +26,7 @@ type Request struct {
 }
 
 // Appender is a message that can write itself. Every generated structure is one.
-type Appender interface {
+type Appender = interface {
 	AppendTo(dst []byte) []byte
 }
 

@@ -83,7 +83,7 @@ func (op *readOp) finish(dv *ua.DataValue, rng ua.NumericRange) {
 // stamp keeps the timestamps that were asked for. The server's is the time of
 // the Read.
 func (op *readOp) stamp(dv *ua.DataValue) {
-	if op.AttributeID != uint32(ua.AttributeIDValue) {
+	if op.AttributeID != ua.AttributeIDValue {
 		dv.SourceTimestamp, dv.SourcePicoseconds = 0, 0
 	}
 	dv.ServerTimestamp, dv.ServerPicoseconds = op.now, 0
@@ -103,7 +103,7 @@ func checkEncoding(op *ua.ReadValueID) ua.StatusCode {
 	switch name := op.DataEncoding; {
 	case name == ua.QualifiedName{}:
 		return ua.Good
-	case op.AttributeID != uint32(ua.AttributeIDValue):
+	case op.AttributeID != ua.AttributeIDValue:
 		return ua.BadDataEncodingInvalid
 	case name == ua.QualifiedName{Name: "Default Binary"}:
 		return ua.Good
@@ -123,7 +123,7 @@ func (s *Service) appendRead(dst []byte, op *readOp, session *Session) (_ []byte
 		}
 		return appendStatus(dst, op, ua.BadNodeIDUnknown), false
 	}
-	if op.AttributeID != uint32(ua.AttributeIDValue) {
+	if op.AttributeID != ua.AttributeIDValue {
 		dv := s.readAttribute(node, op)
 		return dv.AppendTo(dst), false
 	}
@@ -174,7 +174,7 @@ func prepareValueRead(op *readOp, variable *addrspace.Variable) (rng ua.NumericR
 
 // readAttribute reads what is no Variable's value.
 func (s *Service) readAttribute(node *addrspace.Node, op *readOp) (dv ua.DataValue) {
-	dv.Value, dv.Status = node.Attribute(ua.AttributeID(op.AttributeID))
+	dv.Value, dv.Status = node.Attribute(op.AttributeID)
 	if dv.Status == ua.Good {
 		dv.Status = checkEncoding(op.ReadValueID)
 	}
@@ -265,7 +265,7 @@ func (s *Service) readAll(ctx context.Context, session *Session, req *ua.ReadReq
 
 func (s *Service) readNode(ctx context.Context, node *addrspace.Node, op *readOp) ua.DataValue {
 	variable := node.Variable()
-	if variable == nil || op.AttributeID != uint32(ua.AttributeIDValue) {
+	if variable == nil || op.AttributeID != ua.AttributeIDValue {
 		return s.readAttribute(node, op)
 	}
 	rng, code := prepareValueRead(op, variable)
@@ -304,7 +304,7 @@ func (s *Service) readManaged(ctx context.Context, ns uint16, indices []int, req
 			continue
 		}
 		items = append(items, addrspace.ReadItem{
-			NodeID: op.NodeID, Attribute: ua.AttributeID(op.AttributeID), MaxAge: req.MaxAge,
+			NodeID: op.NodeID, Attribute: op.AttributeID, MaxAge: req.MaxAge,
 			Result: ua.DataValue{Status: ua.BadNodeIDUnknown},
 		})
 		ops, ranges, places = append(ops, op), append(ranges, rng), append(places, i)

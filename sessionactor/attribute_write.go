@@ -49,7 +49,7 @@ func (s *Service) writesWait(req *ua.WriteRequest) bool {
 			}
 			continue
 		}
-		if v := node.Variable(); v != nil && op.AttributeID == uint32(ua.AttributeIDValue) {
+		if v := node.Variable(); v != nil && op.AttributeID == ua.AttributeIDValue {
 			if source := v.Source(); source != nil && source.Write != nil && !source.Inline {
 				return true
 			}
@@ -120,7 +120,7 @@ func (s *Service) writeOne(ctx context.Context, op *ua.WriteValue) ua.StatusCode
 			return code
 		}
 	}
-	attribute := ua.AttributeID(op.AttributeID)
+	attribute := op.AttributeID
 	variable := node.Variable()
 	if attribute != ua.AttributeIDValue || variable == nil {
 		return node.WriteAttribute(attribute, &op.Value, rng)
@@ -148,7 +148,7 @@ func (s *Service) writeManaged(ctx context.Context, writer addrspace.Writer, ops
 	places := make([]int, 0, len(ops))
 	for i := range ops {
 		item := addrspace.WriteItem{
-			NodeID: ops[i].NodeID, Attribute: ua.AttributeID(ops[i].AttributeID),
+			NodeID: ops[i].NodeID, Attribute: ops[i].AttributeID,
 			Value: ops[i].Value, Result: ua.BadNodeIDUnknown,
 		}
 		if ops[i].IndexRange != "" {

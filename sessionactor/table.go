@@ -66,7 +66,7 @@ func init() {
 }
 
 func entryOf(typeID ua.NodeID) *entry {
-	if typeID.Namespace() != 0 || typeID.Type() != ua.IDNumeric {
+	if typeID.Namespace() != 0 || typeID.Type() != ua.IDTypeNumeric {
 		return nil
 	}
 	if n := typeID.Numeric(); int64(n) < int64(len(byRequest)) {
