@@ -1,0 +1,293 @@
+package publishloop
+
+import (
+	"sync"
+	"time"
+
+	"github.com/uahive/uahive/addrspace"
+	"github.com/uahive/uahive/codec/ua"
+)
+
+// item is one monitored item (Part 4, 5.13.1). What changes its value calls
+// ValueChanged, or sampled where the value has to be asked for; what it has to
+// report is taken from it in a publishing cycle.
+//
+// Most items have a queue of one entry and no filter of their own, and need
+// nothing but this struct; the rest is in extras.
+type item struct {
+	// Immutable.
+	sub       *Subscription
+	source    source          // where values come from
+	node      *addrspace.Node // nil when a manager answers for the node
+	nodeID    ua.NodeID
+	id        uint32
+	attribute ua.AttributeID
+
+	// Guarded by Subscription.mu.
+	next      *item // in the list of changed items, or in the ready list
+	prev      *item // in the ready list
+	linked    bool  // is in the ready list
+	triggered bool  // another item had it reported though it is only sampled
+	unsettled bool  // its mode or queue was changed: look closely when collecting
+	started   bool  // its source delivers
+	deleted   bool
+	semantic  *semantic
+
+	mu sync.Mutex
+	// Guarded by mu. The configuration is written with Subscription.mu held as
+	// well, so that either is enough to read it.
+	handle     uint32
+	queueSize  uint32
+	mode       ua.MonitoringMode
+	timestamps ua.TimestampsToReturn
+	discardNew bool // the DiscardOldest parameter, negated
+	gapped     bool // interval is a minimum gap that has to be watched
+	closed     bool // deleted, or its node is gone: nothing is reported any more
+	muted      bool // a Bad status was reported in place of values
+	muteCode   ua.StatusCode
+	listed     bool // is in the list of changed items, or in the ready list
+	hasLast    bool
+	queued     bool  // last waits to be reported; for a queue of one entry
+	newMeaning bool  // the next notification carries the SemanticsChanged bit
+	asked      *poll // while the scheduler asks for values; written as the configuration is
+	interval   time.Duration
+	last       ua.DataValue // that passed the filter
+	extra      *extras      // nil when not needed
+}
+
+// extras is what only some items have.
+type extras struct {
+	filter   filter
+	indexes  ua.NumericRange
+	ring     ring // a queue of more than one entry
+	overflow uint32
+
+	// With a gap: the newest change that came too early to be a sample, and the
+	// time of the last sample.
+	pending    ua.DataValue
+	hasPending bool
+	sampledAt  time.Duration
+
+	links []*item // items that are reported when this one triggers
+	fired bool    // something was queued since the links were looked at
+}
+
+// source is where the values of an item come from. Its methods are called with
+// the subscription locked; changes may arrive before start has returned.
+type source interface {
+	// start begins to deliver values, the current one first.
+	start(it *item)
+	// stop ends that. No value arrives after it has returned, except from a call
+	// that was under way.
+	stop(it *item)
+}
+
+// ValueChanged implements [addrspace.Watcher]. It takes the item's own mutex and
+// wakes nobody.
+func (it *item) ValueChanged(dv *ua.DataValue) {
+	it.mu.Lock()
+	if it.gapped {
+		it.offerAfterGap(dv)
+	} else {
+		it.offer(dv)
+	}
+	it.mu.Unlock()
+}
+
+// NodeDeleted implements [addrspace.Watcher]: one notification says so, and
+// nothing comes after it (Part 4, 5.13.1.6).
+func (it *item) NodeDeleted() {
+	it.mu.Lock()
+	if !it.closed {
+		it.report(&ua.DataValue{Status: ua.BadNodeIDUnknown})
+		it.closed = true
+	}
+	it.mu.Unlock()
+}
+
+// first takes the current value of a source that has begun to deliver. A change
+// that was delivered meanwhile is newer.
+func (it *item) first(dv *ua.DataValue) {
+	it.mu.Lock()
+	if !it.hasLast {
+		if it.gapped {
+			it.extra.sampledAt = it.sub.manager.now()
+		}
+		it.offer(dv)
+	}
+	it.mu.Unlock()
+}
+
+// offerAfterGap makes a change a sample when the sampling interval has passed
+// since the last one. Else it is held back, and becomes the sample that the end
+// of the interval would have taken: the next change or the next publishing cycle
+// sees to that, whichever comes first. mu is held.
+func (it *item) offerAfterGap(dv *ua.DataValue) {
+	now := it.sub.manager.now()
+	it.settle(now)
+	x := it.extra
+	if now-x.sampledAt >= it.interval {
+		x.sampledAt = now
+		it.offer(dv)
+		return
+	}
+	x.pending, x.hasPending = *dv, true
+	it.list()
+}
+
+// settle turns a change that was held back into the sample that it is once its
+// interval has passed. mu is held.
+func (it *item) settle(now time.Duration) {
+	x := it.extra
+	if x == nil || !x.hasPending || now-x.sampledAt < it.interval {
+		return
+	}
+	x.hasPending = false
+	x.sampledAt += it.interval
+	it.offer(&x.pending)
+	x.pending = ua.DataValue{}
+}
+
+// offer takes a sample: it is queued when it passes the filter. mu is held.
+func (it *item) offer(dv *ua.DataValue) {
+	if it.closed || it.muted || it.mode == ua.MonitoringModeDisabled {
+		return
+	}
+	x := it.extra
+	if x == nil {
+		if it.hasLast && it.last.Status == dv.Status && !differs(&it.last.Value, &dv.Value) {
+			return
+		}
+		it.enqueue(dv)
+		return
+	}
+	var part ua.DataValue
+	if x.indexes != nil {
+		part = *dv
+		if !part.Value.IsNull() {
+			var code ua.StatusCode
+			if part.Value, code = part.Value.Slice(x.indexes); code != ua.Good {
+				part.Value, part.Status = ua.Variant{}, code
+			}
+		}
+		dv = &part
+	}
+	if it.hasLast && !x.filter.passes(&it.last, dv) {
+		return
+	}
+	it.enqueue(dv)
+}
+
+// report queues a value whatever the filter says. mu is held.
+func (it *item) report(dv *ua.DataValue) {
+	if !it.closed && it.mode != ua.MonitoringModeDisabled {
+		it.enqueue(dv)
+	}
+}
+
+// enqueue puts a value into the queue. mu is held.
+func (it *item) enqueue(dv *ua.DataValue) {
+	it.last, it.hasLast = *dv, true
+	if it.queueSize <= 1 {
+		it.queued = true
+	} else {
+		if it.timestamps == ua.TimestampsToReturnServer || it.timestamps == ua.TimestampsToReturnBoth {
+			it.last.ServerTimestamp = ua.DateTimeOf(time.Now())
+		}
+		x := it.extra
+		if x.ring.push(&it.last, int(it.queueSize), !it.discardNew, it.sub.manager.limits.QueueBytes) {
+			x.overflow++
+			it.sub.manager.stats.overflows.Add(1)
+		}
+	}
+	if x := it.extra; x != nil && len(x.links) > 0 {
+		x.fired = true
+		it.list()
+		return
+	}
+	if it.mode == ua.MonitoringModeReporting {
+		it.list()
+	}
+}
+
+// list puts the item on its subscription's list of changed items, once. mu is held.
+func (it *item) list() {
+	if it.listed {
+		return
+	}
+	it.listed = true
+	it.sub.push(it)
+}
+
+// push puts an item, which is in no list, on the list of changed items.
+func (s *Subscription) push(it *item) {
+	for {
+		head := s.changed.Load()
+		it.next = head
+		if s.changed.CompareAndSwap(head, it) {
+			return
+		}
+	}
+}
+
+// waiting is the number of values in the queue. mu is held.
+func (it *item) waiting() int {
+	if it.queueSize > 1 {
+		return it.extra.ring.count
+	}
+	if it.queued {
+		return 1
+	}
+	return 0
+}
+
+// dequeue takes the oldest value out of the queue. mu is held.
+func (it *item) dequeue(dv *ua.DataValue) bool {
+	if it.queueSize > 1 {
+		if !it.extra.ring.pop(dv) {
+			return false
+		}
+	} else {
+		if !it.queued {
+			return false
+		}
+		it.queued = false
+		*dv = it.last
+	}
+	if it.newMeaning {
+		it.newMeaning = false
+		dv.Status = dv.Status.WithSemanticsChanged()
+	}
+	return true
+}
+
+// stamp leaves the timestamps that the client asked for (Part 4, 5.11.2.2). The
+// server knew a value that changes by exception to be current until it left.
+func (it *item) stamp(dv *ua.DataValue, now ua.DateTime) {
+	switch it.timestamps {
+	case ua.TimestampsToReturnSource:
+		dv.ServerTimestamp, dv.ServerPicoseconds = 0, 0
+	case ua.TimestampsToReturnServer:
+		dv.SourceTimestamp, dv.SourcePicoseconds = 0, 0
+	case ua.TimestampsToReturnNeither:
+		dv.SourceTimestamp, dv.SourcePicoseconds = 0, 0
+		dv.ServerTimestamp, dv.ServerPicoseconds = 0, 0
+		return
+	}
+	if it.timestamps != ua.TimestampsToReturnSource && dv.ServerTimestamp == 0 {
+		dv.ServerTimestamp = now
+	}
+	if it.attribute != ua.AttributeIDValue {
+		dv.SourceTimestamp, dv.SourcePicoseconds = 0, 0
+	}
+}
+
+// clear empties the queue and forgets the last value, so that the next one is
+// reported (Part 4, 5.13.1.3). mu is held.
+func (it *item) clear() {
+	it.last, it.hasLast, it.queued = ua.DataValue{}, false, false
+	if x := it.extra; x != nil {
+		x.ring = ring{}
+		x.pending, x.hasPending, x.fired = ua.DataValue{}, false, false
+	}
+}

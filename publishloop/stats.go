@@ -1,0 +1,51 @@
+package publishloop
+
+import "sync/atomic"
+
+// counters are incremented where things happen and read by Stats.
+type counters struct {
+	created, expired atomic.Uint64
+	publishRequests  atomic.Uint64
+	tooManyPublish   atomic.Uint64
+	droppedPublish   atomic.Uint64
+	notifications    atomic.Uint64
+	overflows        atomic.Uint64
+	skippedSamples   atomic.Uint64
+}
+
+// Stats is a snapshot of a manager's counters. Those that end in a past
+// participle count since the start, the others say what is there now.
+type Stats struct {
+	Subscriptions  int // those without a session included
+	Orphans        int // subscriptions whose session is gone
+	MonitoredItems int
+	KeptBytes      int // of messages that were not acknowledged
+
+	SubscriptionsCreated uint64
+	SubscriptionsExpired uint64 // for want of a sign of their client
+	PublishReceived      uint64
+	PublishRefused       uint64 // as the oldest of too many
+	PublishDropped       uint64 // with their channel
+	NotificationsSent    uint64
+	ValuesLost           uint64 // in full queues of more than one entry
+	SamplesSkipped       uint64 // because the worker pool had no room
+}
+
+// Stats returns the counters of this moment.
+func (m *Manager) Stats() Stats {
+	return Stats{
+		Subscriptions:  int(m.subscriptions.Load()),
+		Orphans:        int(m.orphans.Load()),
+		MonitoredItems: int(m.items.Load()),
+		KeptBytes:      int(m.keptBytes.Load()),
+
+		SubscriptionsCreated: m.stats.created.Load(),
+		SubscriptionsExpired: m.stats.expired.Load(),
+		PublishReceived:      m.stats.publishRequests.Load(),
+		PublishRefused:       m.stats.tooManyPublish.Load(),
+		PublishDropped:       m.stats.droppedPublish.Load(),
+		NotificationsSent:    m.stats.notifications.Load(),
+		ValuesLost:           m.stats.overflows.Load(),
+		SamplesSkipped:       m.stats.skippedSamples.Load(),
+	}
+}
