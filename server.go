@@ -93,7 +93,11 @@ func (s *Server) assemble(limits Limits) {
 	onPanic := func(_ uint64, value any, stack []byte) {
 		s.log.Error().Interface("panic", value).Bytes("stack", stack).Msg("panic on the worker pool")
 	}
-	s.pool = actors.NewPool(actors.PoolConfig{Size: s.config.Workers, OnPanic: onPanic})
+	channelLimits := limits.Channels.WithDefaults()
+	// A session may have as many calls waiting as its channel has credits.
+	s.pool = actors.NewPool(actors.PoolConfig{
+		Size: s.config.Workers, Queue: 32_768, OwnerQueue: channelLimits.InFlight, OnPanic: onPanic,
+	})
 	// A private-key operation holds a core for a millisecond or two; waiting
 	// clients are served in turns.
 	s.lane = actors.NewPool(actors.PoolConfig{Size: laneSize(), Queue: 32_768, OnPanic: onPanic})
@@ -101,7 +105,6 @@ func (s *Server) assemble(limits Limits) {
 		Space: s.space, Pool: s.pool, Group: &s.group, Limits: limits.Subscriptions, Logger: s.log,
 	})
 	endpoints := s.endpoints()
-	channelLimits := limits.Channels.WithDefaults()
 	s.sessions = sessionactor.New(sessionactor.Config{
 		Space: s.space, Subscriptions: s.subs, PKI: s.pki, Endpoints: endpoints, Authenticate: s.config.authenticator(),
 		Pool: s.pool, Lane: s.lane, Group: &s.group, Limits: limits.Services,
@@ -236,8 +239,8 @@ func (s *Server) Close() error {
 		s.log.Info().Dur("delay", s.config.ShutdownDelay).Msg("shutting down")
 		s.announceShutdown(ctx)
 	}
-	s.subs.Close()
 	s.sessions.Close()
+	s.subs.Close()
 	s.channels.Close(ua.BadShutdown)
 	s.group.Close()
 	err := errors.Join(s.group.Wait(ctx), s.pool.Close(ctx), s.lane.Close(ctx))

@@ -12,8 +12,8 @@ type Service interface {
 	// later through [Channel.Respond]. The body aliases the receive buffer: it
 	// is gone when Serve returns.
 	Serve(b *Batch, req Request)
-	// Closed is called once for every channel that was open, after its last
-	// request and with its connection closed.
+	// Closed is called once for every channel that was open, on the goroutine
+	// of its reader, after its last request.
 	Closed(c *Channel)
 }
 

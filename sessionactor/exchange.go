@@ -29,7 +29,6 @@ type exchange struct {
 	write    ua.WriteRequest
 	browse   ua.BrowseRequest
 	publish  ua.PublishRequest
-	response ua.ResponseHeader
 }
 
 // decode reads the request's parameters behind the header into a structure that

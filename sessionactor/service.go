@@ -103,8 +103,26 @@ func (s *Service) open(x *exchange, b *channelactor.Batch, req channelactor.Requ
 	x.now = time.Now()
 }
 
+// maxScratch is the number of operations up to which a decoded request's memory
+// is kept for the next one. It stops one huge request from staying with a
+// scratch that is used for small ones ever after.
+const maxScratch = 1024
+
 // close lets go of what the exchange refers to while it waits for its next use.
 func (x *exchange) close() {
+	if cap(x.read.NodesToRead) > maxScratch {
+		x.read = ua.ReadRequest{}
+	}
+	if cap(x.write.NodesToWrite) > maxScratch {
+		x.write = ua.WriteRequest{}
+	}
+	if cap(x.browse.NodesToBrowse) > maxScratch {
+		x.browse = ua.BrowseRequest{}
+	}
+	if cap(x.publish.SubscriptionAcknowledgements) > maxScratch {
+		x.publish = ua.PublishRequest{}
+	}
+	clear(x.write.NodesToWrite) // values of clients are not kept alive
 	x.service, x.batch, x.channel, x.conv, x.session, x.raw = nil, nil, nil, nil, nil, nil
 	x.header = ua.RequestHeader{}
 	x.body.Reset(nil, nil)
@@ -200,10 +218,12 @@ func (s *Service) Sessions() []*Session {
 	return list
 }
 
-// Close ends all sessions, and with them the calls that run for them.
+// Close ends all sessions and the calls that run for them. When it returns,
+// parked Publish requests have been answered with BadShutdown.
 func (s *Service) Close() {
 	s.stop()
 	for _, session := range s.sessions.All() {
-		session.post(message{kind: messageShutdown})
+		session.end(endShutdown, true)
+		session.post(message{kind: messageExpel}) // wakes its goroutine, which ends
 	}
 }

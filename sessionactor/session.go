@@ -79,7 +79,6 @@ const (
 	messageClose
 	messageChannelClosed
 	messageExpel
-	messageShutdown
 )
 
 // ID returns the session's NodeId, which is no secret.
@@ -160,8 +159,6 @@ func (s *Session) handle(m message) {
 		if bound := s.bound.Load(); bound != nil && !bound.active {
 			s.end(endExpelled, true)
 		}
-	case messageShutdown:
-		s.end(endShutdown, true)
 	}
 }
 
