@@ -1,4 +1,4 @@
-"""Runs asyncua's client against the demo server: python suite.py ENDPOINT [--security all|none].
+"""Runs asyncua's client against the demo server: python suite.py ENDPOINT [--security all|none|secured].
 
 The endpoint may also come from UAHIVE_ENDPOINT. Each check prints PASS or FAIL, the last line totals them.
 """
@@ -152,10 +152,11 @@ class Suite:
     async def run(self, securities) -> int:
         self.total: list[Report] = []
         await self.prepare()
-        await self.discovery()
+        if NONE in securities:
+            await self.discovery()
         for security in securities:
             await self.identities(security)
-        full = [NONE, SECURED[0]] if SECURED[0] in securities else [NONE]
+        full = [s for s in (NONE, SECURED[0]) if s in securities]
         for security in full:
             await self.everything(security)
         await asyncio.gather(*(self.endurance(security) for security in full))
@@ -173,11 +174,11 @@ def target(endpoint: str) -> tuple[str, int]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("endpoint", nargs="?", default=os.environ.get("UAHIVE_ENDPOINT", "opc.tcp://127.0.0.1:4840"))
-    parser.add_argument("--security", choices=("all", "none"), default="all")
+    parser.add_argument("--security", choices=("all", "none", "secured"), default="all")
     parser.add_argument("--timeout", type=float, default=240, help="seconds for the whole suite")
     args = parser.parse_args()
     logging.basicConfig(level=logging.CRITICAL)
-    securities = [NONE, *SECURED] if args.security == "all" else [NONE]
+    securities = {"all": [NONE, *SECURED], "none": [NONE], "secured": SECURED}[args.security]
 
     async def bounded() -> int:
         with tempfile.TemporaryDirectory() as folder:

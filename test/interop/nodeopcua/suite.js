@@ -1,5 +1,5 @@
 "use strict";
-// Runs node-opcua's client against the demo server: node suite.js [ENDPOINT] [--security=all|none].
+// Runs node-opcua's client against the demo server: node suite.js [ENDPOINT] [--security=all|none|secured].
 // The endpoint may also come from UAHIVE_ENDPOINT. Each check prints PASS or FAIL, the last line totals them.
 
 const fs = require("node:fs");
@@ -176,8 +176,10 @@ class Suite {
   }
 
   async run(all) {
-    const full = all.length > 1 ? [none, secured[0]] : [none];
-    await this.discovery();
+    const full = [none, secured[0]].filter((security) => all.includes(security));
+    if (all.includes(none)) {
+      await this.discovery();
+    }
     for (const security of all) {
       await this.identities(security);
     }
@@ -208,7 +210,7 @@ async function main() {
   }, Number(values.timeout) * 1000).unref();
   const suite = new Suite(endpoint, folder);
   await suite.prepare(folder);
-  process.exit(await suite.run(values.security === "all" ? [none, ...secured] : [none]));
+  process.exit(await suite.run({ all: [none, ...secured], none: [none], secured }[values.security]));
 }
 
 main().catch((err) => {
