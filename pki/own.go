@@ -17,7 +17,8 @@ import (
 	"time"
 )
 
-// Certificate is the application's own certificate with its private key. It is immutable.
+// Certificate is a certificate of one's own with its private key: that of the application, or that of a
+// user who logs in with it. It is immutable.
 type Certificate struct {
 	// DER is the certificate alone.
 	DER []byte
@@ -27,7 +28,7 @@ type Certificate struct {
 	Key *rsa.PrivateKey
 	// Thumbprint is the SHA-1 of DER.
 	Thumbprint [20]byte
-	// ApplicationURI is the URI in the certificate.
+	// ApplicationURI is the URI in the certificate. It is empty for a user's, which has none.
 	ApplicationURI string
 	// NotAfter is when the certificate expires.
 	NotAfter time.Time
@@ -107,6 +108,29 @@ func onlyOne(dir string, names []string) (string, error) {
 	return found, nil
 }
 
+// Load reads a certificate, or a chain that begins with it, and its private key from any two files, as
+// DER or PEM. It is meant for the certificate with which a user logs in (Part 4, 7.40.5); an application's
+// own is read by [Open].
+func Load(certFile, keyFile string) (*Certificate, error) {
+	key, err := readKey(keyFile)
+	if err != nil {
+		return nil, err
+	}
+	content, err := readFile(certFile)
+	if err != nil {
+		return nil, fmt.Errorf("pki: %w", err)
+	}
+	ders, err := decodeFile(content, "CERTIFICATE")
+	if err != nil {
+		return nil, fmt.Errorf("pki: %s: %w", certFile, err)
+	}
+	cert, err := newCertificate(bytes.Join(ders, nil), key)
+	if err != nil {
+		return nil, fmt.Errorf("pki: %s with key %s: %w", certFile, keyFile, err)
+	}
+	return cert, nil
+}
+
 func readOwn(cfg *Config, certPath, keyPath string, key *rsa.PrivateKey) (*Certificate, error) {
 	content, err := readFile(certPath)
 	if err != nil {
@@ -120,6 +144,9 @@ func readOwn(cfg *Config, certPath, keyPath string, key *rsa.PrivateKey) (*Certi
 	own, err := newCertificate(blob, key)
 	if err != nil {
 		return nil, fmt.Errorf("%s with key %s: %w", certPath, keyPath, err)
+	}
+	if own.ApplicationURI == "" {
+		return nil, fmt.Errorf("%s: the certificate needs exactly one URI in its subject alternative name, the ApplicationURI", certPath)
 	}
 	if cfg.ApplicationURI != "" && own.ApplicationURI != cfg.ApplicationURI {
 		return nil, fmt.Errorf("%s is for the application %q, but the configured ApplicationURI is %q: "+
@@ -145,15 +172,16 @@ func newCertificate(blob []byte, key *rsa.PrivateKey) (*Certificate, error) {
 		return nil, errors.New("the private key does not belong to the certificate: put the right key there, " +
 			"or remove both files to have a new pair made")
 	}
-	if len(leaf.ApplicationURIs) != 1 {
-		return nil, fmt.Errorf("the certificate has %d URIs in its subject alternative name; it needs one, the ApplicationURI", len(leaf.ApplicationURIs))
+	uri := ""
+	if len(leaf.ApplicationURIs) == 1 {
+		uri = leaf.ApplicationURIs[0]
 	}
 	return &Certificate{
 		DER:            leaf.DER,
 		Chain:          bytes.Clone(blob),
 		Key:            key,
 		Thumbprint:     leaf.Thumbprint,
-		ApplicationURI: leaf.ApplicationURIs[0],
+		ApplicationURI: uri,
 		NotAfter:       leaf.X509().NotAfter,
 	}, nil
 }

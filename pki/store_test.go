@@ -231,6 +231,26 @@ func TestOpenRefusesWhatDoesNotFitTogether(t *testing.T) {
 	}
 }
 
+func TestLoadReadsTheCertificateOfAUser(t *testing.T) {
+	dir := t.TempDir()
+	der := selfSigned(t, setURIs())
+	certFile, keyFile := filepath.Join(dir, "me.crt"), filepath.Join(dir, "me.key")
+	ok(t, os.WriteFile(certFile, der, 0o644))
+	ok(t, os.WriteFile(keyFile, x509.MarshalPKCS1PrivateKey(peerKey()), 0o600))
+	cert, err := Load(certFile, keyFile)
+	ok(t, err)
+	if !bytes.Equal(cert.DER, der) || !cert.Key.Equal(peerKey()) || cert.ApplicationURI != "" {
+		t.Error("wrong contents")
+	}
+	ok(t, os.WriteFile(keyFile, x509.MarshalPKCS1PrivateKey(strangerKey()), 0o600))
+	if _, err := Load(certFile, keyFile); err == nil || !strings.Contains(err.Error(), "me.key") {
+		t.Errorf("a wrong key: %v", err)
+	}
+	if _, err := Load(certFile, filepath.Join(dir, "none")); err == nil || !strings.Contains(err.Error(), "none") {
+		t.Errorf("a missing key: %v", err)
+	}
+}
+
 // TestOpenWarnsOfWhatPeersWillRefuse: an expired certificate must not keep a machine from starting.
 func TestOpenWarnsOfWhatPeersWillRefuse(t *testing.T) {
 	dir := t.TempDir()
