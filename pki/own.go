@@ -2,16 +2,13 @@ package pki
 
 import (
 	"bytes"
-	"crypto/rand"
 	"crypto/rsa"
 	"crypto/x509"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -206,145 +203,6 @@ func warnOwn(cfg *Config, path string, own *Certificate) {
 			cfg.Logger.Warn().Str("file", path).Str("host", host).Msg("the application certificate does not name this host; clients that check host names will refuse it")
 		}
 	}
-}
-
-// warnOpenKey tells of a private key that others on the machine can read.
-func warnOpenKey(cfg *Config, path string) {
-	if runtime.GOOS == "windows" {
-		return // there, the mode says nothing about who may read
-	}
-	if info, err := os.Stat(path); err == nil && info.Mode().Perm()&0o077 != 0 {
-		cfg.Logger.Warn().Str("file", path).Stringer("mode", info.Mode().Perm()).Msg("the private key is readable by others: chmod 600")
-	}
-}
-
-// createKey makes the private key and stores it as PKCS#8, readable by the owner only.
-func createKey(dir string, bits int) (string, error) {
-	key, err := rsa.GenerateKey(rand.Reader, bits)
-	if err != nil {
-		return "", fmt.Errorf("pki: %w", err)
-	}
-	der, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		return "", fmt.Errorf("pki: %w", err)
-	}
-	path := filepath.Join(dir, ownKeyNames[0])
-	content := pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})
-	if err := writeNew(path, content, 0o600); err != nil && !errors.Is(err, fs.ErrExist) {
-		return "", fmt.Errorf("pki: %w", err)
-	}
-	return path, nil
-}
-
-// readKey reads a PKCS#8 or PKCS#1 key, as DER or PEM.
-func readKey(path string) (*rsa.PrivateKey, error) {
-	content, err := readFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("pki: %w", err)
-	}
-	key, err := parseKey(content)
-	if err != nil {
-		return nil, fmt.Errorf("pki: %s: %w", path, err)
-	}
-	return key, nil
-}
-
-func parseKey(content []byte) (*rsa.PrivateKey, error) {
-	if bytes.Contains(content, []byte("ENCRYPTED")) && bytes.Contains(content, []byte("-----BEGIN ")) {
-		return nil, errors.New("the private key is encrypted: store it without a passphrase, protected by the file's permissions")
-	}
-	ders, err := decodeFile(content, "PRIVATE KEY", "RSA PRIVATE KEY")
-	if err != nil {
-		return nil, err
-	}
-	if len(ders) != 1 {
-		return nil, errors.New("more than one private key")
-	}
-	var key *rsa.PrivateKey
-	if anyKey, err8 := x509.ParsePKCS8PrivateKey(ders[0]); err8 == nil {
-		var ok bool
-		if key, ok = anyKey.(*rsa.PrivateKey); !ok {
-			return nil, errors.New("not an RSA key")
-		}
-	} else if key, err = x509.ParsePKCS1PrivateKey(ders[0]); err != nil {
-		return nil, errors.New("neither a PKCS#8 nor a PKCS#1 RSA key")
-	}
-	if err := checkKey(&key.PublicKey, minKeyBits, maxKeyBits); err != nil {
-		return nil, err
-	}
-	return key, nil
-}
-
-// readFile reads a file of the store, up to a bound.
-func readFile(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a regular file", path)
-	}
-	if info.Size() > maxFile {
-		return nil, fmt.Errorf("%s is larger than %d bytes", path, maxFile)
-	}
-	return os.ReadFile(path)
-}
-
-// writeNew creates a file that is complete whenever it is seen, and fails with [fs.ErrExist] when it is
-// there already.
-func writeNew(path string, content []byte, mode fs.FileMode) error {
-	temp, err := writeTemp(path, content, mode)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.Remove(temp) }()
-	err = os.Link(temp, path)
-	if err == nil || errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	// Some file systems have no links. There, two starts at the same moment are left to chance.
-	if _, err := os.Stat(path); err == nil {
-		return fs.ErrExist
-	}
-	return os.Rename(temp, path)
-}
-
-// writeOver creates or replaces a file, which is complete whenever it is seen.
-func writeOver(path string, content []byte, mode fs.FileMode) error {
-	temp, err := writeTemp(path, content, mode)
-	if err != nil {
-		return err
-	}
-	if err := os.Rename(temp, path); err != nil {
-		_ = os.Remove(temp)
-		return err
-	}
-	return nil
-}
-
-// tempPrefix marks files under construction, which a scan leaves out.
-const tempPrefix = ".tmp-"
-
-func writeTemp(path string, content []byte, mode fs.FileMode) (string, error) {
-	f, err := os.CreateTemp(filepath.Dir(path), tempPrefix+"*") // with mode 0600
-	if err != nil {
-		return "", err
-	}
-	_, err = f.Write(content)
-	if err == nil {
-		err = f.Chmod(mode)
-	}
-	if err == nil {
-		err = f.Sync()
-	}
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-		return "", err
-	}
-	return f.Name(), nil
 }
 
 // defaultHosts are the names under which this machine may be reached when none are configured.
