@@ -57,8 +57,8 @@ func (d *Decoder) Alias(on bool) { d.alias = on }
 // a caller handed to Fail.
 func (d *Decoder) Err() error { return d.err }
 
-// Pos returns how many bytes were consumed. After a failure it is where the
-// failing value began.
+// Pos returns how many bytes were consumed. After a failure it is a place near
+// the one that failed.
 func (d *Decoder) Pos() int { return d.pos }
 
 // Remaining returns how many bytes can still be read; 0 after a failure.
@@ -193,6 +193,19 @@ func (d *Decoder) Float32() float32 { return math.Float32frombits(d.Uint32()) }
 // Float64 reads a Double.
 func (d *Decoder) Float64() float64 { return math.Float64frombits(d.Uint64()) }
 
+// Bits reads a number of 1 to 8 bytes as its bits, the rest being 0.
+func (d *Decoder) Bits(size int) (v uint64) {
+	i := d.pos
+	if len(d.buf)-i >= 8 {
+		d.pos = i + size
+		return binary.LittleEndian.Uint64(d.buf[i:]) & (1<<(8*uint(size)) - 1)
+	}
+	for n, b := range d.Raw(size) {
+		v |= uint64(b) << (8 * n)
+	}
+	return v
+}
+
 // Raw returns the next n bytes without copying them. It fails when n is
 // negative or fewer bytes remain.
 func (d *Decoder) Raw(n int) []byte {
@@ -222,24 +235,52 @@ func (d *Decoder) length() int {
 // String reads a String; a null String is "". It is checked for its length
 // and for valid UTF-8 (see the package comment).
 func (d *Decoder) String() string {
-	n := d.length()
-	if n <= 0 {
+	i := d.pos + 4
+	if i > len(d.buf) {
+		d.short()
+		return ""
+	}
+	n := int(int32(binary.LittleEndian.Uint32(d.buf[i-4:])))
+	if uint(n) > uint(len(d.buf)-i) {
+		if n != -1 {
+			d.short()
+			return ""
+		}
+		n = 0
+	}
+	d.pos = i + n
+	if n == 0 {
 		return ""
 	}
 	if n > d.lim.MaxStringLength && n > orDefault(d.lim.MaxStringLength, DefaultMaxStringLength) {
 		d.Fail(ErrLimits)
 		return ""
 	}
-	b := d.buf[d.pos : d.pos+n]
+	b := d.buf[i : i+n]
 	s := unsafe.String(unsafe.SliceData(b), n)
-	if !utf8.ValidString(s) {
+	if !ascii(b) && !utf8.ValidString(s) {
 		return d.invalid(s)
 	}
-	d.pos += n
 	if d.alias {
 		return s
 	}
 	return strings.Clone(s)
+}
+
+// ascii finds most texts valid, eight bytes at a time.
+func ascii(b []byte) bool {
+	for len(b) >= 8 {
+		if binary.LittleEndian.Uint64(b)&0x8080_8080_8080_8080 != 0 {
+			return false
+		}
+		b = b[8:]
+	}
+	for _, c := range b {
+		if c >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }
 
 // invalid decides what becomes of a string that is not UTF-8.
@@ -248,7 +289,6 @@ func (d *Decoder) invalid(s string) string {
 		d.Fail(ErrDecoding)
 		return ""
 	}
-	d.pos += len(s)
 	return strings.ToValidUTF8(s, string(utf8.RuneError))
 }
 

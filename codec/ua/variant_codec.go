@@ -144,18 +144,36 @@ func (v Variant) appendElements(dst []byte, depth int) []byte {
 	return dst
 }
 
+// numberSize has, for each encoding byte of a scalar that fits into 8 bytes,
+// its size.
+var numberSize = [256]uint8{
+	TypeBoolean: 1, TypeSByte: 1, TypeByte: 1, TypeInt16: 2, TypeUInt16: 2, TypeInt32: 4, TypeUInt32: 4, TypeInt64: 8, TypeUInt64: 8,
+	TypeFloat: 4, TypeDouble: 8, TypeDateTime: 8, TypeStatusCode: 4,
+}
+
 // DecodeFrom reads a Variant. A null one is not a level of nesting, so that
 // what an encoder cut off at its limit can be read.
 func (v *Variant) DecodeFrom(d *codec.Decoder) {
-	*v = Variant{}
 	mask := d.Uint8()
 	if mask == 0 {
+		*v = Variant{}
 		return
 	}
 	if !d.Enter() {
+		*v = Variant{}
 		d.Leave()
 		return
 	}
+	if size := numberSize[mask]; size != 0 {
+		bits := d.Bits(int(size))
+		if mask == byte(TypeBoolean) && bits != 0 {
+			bits = 1 // any byte but 0 is true (Part 6, 5.2.2.1)
+		}
+		*v = Variant{typ: TypeID(mask), bits: bits}
+		d.Leave()
+		return
+	}
+	*v = Variant{}
 	typ := TypeID(mask & variantTypeMask)
 	if typ > TypeDiagnosticInfo && typ <= 31 {
 		// Reserved types are taken for ByteStrings (Part 6, 5.2.2.16).
@@ -172,22 +190,10 @@ func (v *Variant) DecodeFrom(d *codec.Decoder) {
 	d.Leave()
 }
 
+// decodeScalar reads all but null and the numbers of numberSize.
 func (v *Variant) decodeScalar(d *codec.Decoder, typ TypeID) {
 	v.typ = typ
 	switch typ {
-	case TypeNull:
-	case TypeBoolean:
-		if d.Bool() {
-			v.bits = 1
-		}
-	case TypeSByte, TypeByte:
-		v.bits = uint64(d.Uint8())
-	case TypeInt16, TypeUInt16:
-		v.bits = uint64(d.Uint16())
-	case TypeInt32, TypeUInt32, TypeFloat, TypeStatusCode:
-		v.bits = uint64(d.Uint32())
-	case TypeInt64, TypeUInt64, TypeDouble, TypeDateTime:
-		v.bits = d.Uint64()
 	case TypeString, TypeXMLElement:
 		*v = textVariant(typ, d.String())
 	case TypeByteString:
