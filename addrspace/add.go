@@ -10,7 +10,9 @@ import (
 )
 
 // NodeSpec says what a new node is. Fields that do not apply to the class are
-// ignored; the zero value of a field gives the default that it states.
+// ignored; the zero value of a field gives the default that it states. The node
+// keeps the strings, slices and values: what came out of a receive buffer has
+// to be cloned.
 type NodeSpec struct {
 	// ID is the node's id. null: a number that is free in the namespace of
 	// the BrowseName.
@@ -40,9 +42,8 @@ type NodeSpec struct {
 	// ValueRank; nil: as the Value is (-1 for a scalar or no value).
 	ValueRank  *int32
 	Dimensions []uint32
-	// Value is the first value, owned by the node. A null value without a
-	// status is the type's zero: a variable without any value yet is better
-	// given a status of BadWaitingForInitialData.
+	// Value is the first value. A variable that has none yet is better given
+	// the status BadWaitingForInitialData than a good null.
 	Value           ua.Variant
 	Status          ua.StatusCode
 	SourceTimestamp ua.DateTime // default: now
@@ -97,9 +98,6 @@ func (s *Space) AddNode(spec NodeSpec) (*Node, error) {
 	s.mu.Unlock()
 	if err != nil {
 		return nil, fmt.Errorf("addrspace: add %s %q: %w", spec.ID, spec.BrowseName, err)
-	}
-	if n.variable != nil && n.id == ns0ID(id.Server_NamespaceArray) {
-		n.variable.Store(ua.DataValue{Value: ua.SliceVariant(s.Namespaces())})
 	}
 	s.notifyModel(ModelChange{Node: n.id, Verb: NodeAdded})
 	return n, nil

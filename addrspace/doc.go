@@ -40,6 +40,24 @@
 // structures in it, and what Load returns must not be changed. [Variable.Write],
 // which is for values that came from a peer, copies.
 //
+// # Managers
+//
+// A manager answers for nodes that are not in the Space, batch by batch: the
+// tags of a controller, the rows of a database. It is mounted on a namespace
+// with [Space.Mount] and implements those of [Reader], [Writer], [Browser],
+// [Caller], [Sampler] and [Subscriber] that it has something to say for.
+//
+// Nodes of its namespace that are in the Space answer for themselves; they are
+// how clients find a manager (add a folder in its namespace), and a Browser is
+// asked about these too, for the references that lead from them to its own
+// nodes. All other NodeIds of the namespace are the manager's alone.
+//
+// Its methods are called from the pool, several at a time; each gets all
+// operations of one request that concern it. Slices belong to the caller and
+// must not be kept, nor may strings and values of an item after the call
+// returned, unless cloned. Callers set every result to BadNodeIDUnknown before,
+// which is what an item that a manager leaves alone is answered with.
+//
 // # Locks
 //
 // In the order in which they may be taken: the view lock, the structure lock,

@@ -52,10 +52,7 @@ func (l *loader) addNodes() {
 			DisplayName:   ua.LocalizedText{Text: row.DisplayName},
 			EventNotifier: ua.EventNotifierType(row.EventNotifier),
 			IsAbstract:    row.IsAbstract, Symmetric: row.Symmetric,
-			InverseName: ua.LocalizedText{Text: row.InverseName},
-			// Not executable until the server gives the method a function
-			// would hide from clients what a method is for: the attribute
-			// stays as the standard has it.
+			InverseName:   ua.LocalizedText{Text: row.InverseName},
 			NotExecutable: row.Class == classMethod && !row.Executable,
 		}
 		spec.UserNotExecutable = spec.NotExecutable

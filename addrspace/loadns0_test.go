@@ -24,7 +24,6 @@ func TestNS0LoadsFastAndSmall(t *testing.T) {
 	used := int64(after.HeapAlloc) - int64(before.HeapAlloc)
 	t.Logf("%d nodes, %d references: %v, %d KiB kept, %d KiB allocated", len(ns0.Nodes), len(ns0.Refs), took,
 		used>>10, (after.TotalAlloc-before.TotalAlloc)>>10)
-	t.Log(unsafe.Sizeof(Node{}), unsafe.Sizeof(Variable{}), unsafe.Sizeof(attrs{}))
 	if s.Len() != len(ns0.Nodes) {
 		t.Errorf("Len = %d, want %d", s.Len(), len(ns0.Nodes))
 	}
@@ -35,4 +34,20 @@ func TestNS0LoadsFastAndSmall(t *testing.T) {
 		t.Errorf("keeps %d KiB", used>>10)
 	}
 	runtime.KeepAlive(s)
+}
+
+// A variable's node and cell are one allocation, and fill a size class.
+func TestVariableFillsItsSizeClass(t *testing.T) {
+	if size := unsafe.Sizeof(variableNode{}); size > 192 {
+		t.Errorf("a variable takes %d bytes", size)
+	}
+}
+
+func BenchmarkLoadNS0(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := New(Options{}).LoadNS0(); err != nil {
+			b.Fatal(err)
+		}
+	}
 }

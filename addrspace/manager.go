@@ -8,22 +8,6 @@ import (
 	"github.com/uahive/uahive/codec/ua"
 )
 
-// A manager answers for nodes that are not in the Space, batch by batch: the
-// tags of a controller, the rows of a database. It is mounted on a namespace
-// and implements those of the interfaces below that it has something to say
-// for.
-//
-// Nodes of that namespace which are in the Space answer for themselves (they
-// are how clients find a manager: add a folder in its namespace); a Browser is
-// asked about these too, for the references that lead from them to its own
-// nodes. All other NodeIds of the namespace are the manager's alone.
-//
-// The methods are called from the pool, several at a time; each gets all
-// operations of one request that concern it. Slices belong to the caller and
-// must not be kept, nor must strings and values of an item after the call
-// returned, unless cloned. An item whose result is left alone is
-// BadNodeIDUnknown.
-
 // Reader reads attributes.
 type Reader interface {
 	Read(ctx context.Context, items []ReadItem)

@@ -151,29 +151,19 @@ func (n *Node) Property(name string) *Node {
 }
 
 // PropertyNamed returns the node's property with that BrowseName, or nil.
-func (n *Node) PropertyNamed(name ua.QualifiedName) *Node {
-	return n.child(refHasProperty<<1, name)
-}
+func (n *Node) PropertyNamed(name ua.QualifiedName) *Node { return n.child(refHasProperty, name) }
 
 // Component returns the target of a HasComponent reference (not of one of its
 // subtypes) with that BrowseName, or nil.
-func (n *Node) Component(name ua.QualifiedName) *Node {
-	return n.child(refHasComponent<<1, name)
-}
+func (n *Node) Component(name ua.QualifiedName) *Node { return n.child(refHasComponent, name) }
 
-func (n *Node) child(meta uint32, name ua.QualifiedName) *Node {
-	list := n.refs.Load()
-	if list == nil {
+func (n *Node) child(refType uint32, name ua.QualifiedName) *Node {
+	typ := (*n.space.refTypes.Load())[refType]
+	if typ == nil {
 		return nil
 	}
-	for i := range list.n.Load() {
-		it := &list.items[i]
-		if it.meta != meta {
-			continue
-		}
-		if t := it.target.Load(); t != nil && t.BrowseName() == name {
-			return t
-		}
+	for target := range n.Named(name, ua.BrowseDirectionForward, n.space.referenceTypes(typ, false)) {
+		return target
 	}
 	return nil
 }

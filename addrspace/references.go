@@ -30,6 +30,7 @@ type refList struct {
 	n     atomic.Int32
 	dead  int32 // guarded by the structure lock
 	items []ref
+	names atomic.Pointer[nameIndex] // made by readers; nil for short lists
 }
 
 // smallRefList is a list and its first two entries in one allocation: most
@@ -101,18 +102,29 @@ func (r Refs) All() iter.Seq2[int, Reference] {
 // such a position.
 func (r Refs) Next(pos int, direction ua.BrowseDirection, types *ReferenceTypes) (reference Reference, next int, ok bool) {
 	for i := max(pos, 0); i < len(r.items); i++ {
-		it := &r.items[i]
-		if direction != ua.BrowseDirectionBoth && (it.meta&1 != 0) != (direction == ua.BrowseDirectionInverse) {
-			continue
-		}
-		if types != nil && !types.hasIndex(it.meta>>1) {
-			continue
-		}
-		if target := it.target.Load(); target != nil {
-			return Reference{Type: r.types[it.meta>>1], Target: target, Inverse: it.meta&1 != 0}, i + 1, true
+		if x, ok := r.match(i, direction, types); ok {
+			return x, i + 1, true
 		}
 	}
 	return Reference{}, len(r.items), false
+}
+
+// match returns the reference at a position if it is still there, goes in the
+// given direction, and is of one of the types (nil: all).
+func (r *Refs) match(i int, direction ua.BrowseDirection, types *ReferenceTypes) (Reference, bool) {
+	it := &r.items[i]
+	inverse := it.meta&1 != 0
+	if direction != ua.BrowseDirectionBoth && inverse != (direction == ua.BrowseDirectionInverse) {
+		return Reference{}, false
+	}
+	if types != nil && !types.hasIndex(it.meta>>1) {
+		return Reference{}, false
+	}
+	target := it.target.Load()
+	if target == nil {
+		return Reference{}, false
+	}
+	return Reference{Type: r.types[it.meta>>1], Target: target, Inverse: inverse}, true
 }
 
 // AddReference adds the reference source -> target in both directions. All

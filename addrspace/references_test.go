@@ -45,7 +45,7 @@ func halves(n *Node) []half {
 func TestReferencesFollowANaiveModel(t *testing.T) {
 	types := []uint32{id.Organizes, id.HasComponent, id.HasEventSource, id.GeneratesEvent}
 	rapid.Check(t, func(rt *rapid.T) {
-		s := newSpace(t)
+		s := bareSpace(t)
 		const nodes = 6
 		ids := make([]ua.NodeID, nodes)
 		model := map[ua.NodeID][]half{}

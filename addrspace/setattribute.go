@@ -104,6 +104,7 @@ func (n *Node) setAttribute(attribute ua.AttributeID, value ua.Variant) (status 
 			return ua.BadBrowseNameInvalid, false
 		}
 		n.update(func(a *attrs) { a.browseName = name })
+		s.renames.Add(1)
 		return ua.Good, false
 	case ua.AttributeIDDisplayName:
 		return set(n, value, func(a *attrs, v ua.LocalizedText) { a.displayName = v }), false

@@ -27,6 +27,7 @@ type Space struct {
 	namespaces atomic.Pointer[[]string]
 	managers   atomic.Pointer[map[uint16]any]
 	modelHook  atomic.Pointer[func(ModelChange)]
+	renames    atomic.Uint64 // counts changes of BrowseNames; see nameIndex
 
 	// mu serialises all changes of nodes, references and attributes.
 	mu     sync.Mutex

@@ -66,7 +66,8 @@ func (tx *Tx) place(v *Variable) int {
 // come before or after, never in between as far as a view can see; two
 // transactions that set the same variable are applied one after the other.
 // Values that equal the ones that are there keep their old timestamp, as in
-// [Variable.Store].
+// [Variable.Store]. Views wait while a transaction commits, which includes that
+// all watchers are told.
 func (s *Space) Update(f func(tx *Tx) error) error {
 	var tx Tx
 	if err := f(&tx); err != nil {

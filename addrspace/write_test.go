@@ -31,6 +31,7 @@ func TestWriteChecks(t *testing.T) {
 	list := ua.SliceVariant([]float64{1, 2, 3, 4})
 	matrix, _ := ua.MatrixVariant([]float64{1, 2, 3, 4, 5, 6}, 2, 3)
 	part, _ := ua.MatrixVariant([]float64{8, 9}, 2, 1)
+	s := newSpace(t)
 	for _, tt := range []struct {
 		name   string
 		access ua.AccessLevelExType
@@ -69,7 +70,6 @@ func TestWriteChecks(t *testing.T) {
 		{"part of an array of Byte", ReadWrite, ua.SliceVariant([]byte{1, 2, 3}), ua.DataValue{Value: ua.VariantOf([]byte{8, 9})}, "0:1", ua.Good, ua.SliceVariant([]byte{8, 9, 3})},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s := newSpace(t)
 			v := variableOf(t, s, NodeSpec{Value: tt.old, AccessLevel: tt.access, SourceTimestamp: 1})
 			before := v.Load()
 			if got := v.Write(&tt.write, rangeOf(t, tt.rng)); got != tt.want {
