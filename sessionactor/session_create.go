@@ -39,15 +39,16 @@ func createSession(x *exchange) {
 		x.fault(code)
 		return
 	}
-	r := x.deferCall()
+	s, r := x.service, x.deferCall()
 	if !x.channel.Policy().Secure() {
-		x.service.create(r, req)
+		s.create(r, req)
 		return
 	}
-	err := x.service.config.Lane.Submit(r.owner(), func() {
+	// The exchange is used again when this returns: the task must not see it.
+	err := s.config.Lane.Submit(r.owner(), func() {
 		defer r.fault(ua.BadInternalError)
 		if r.ctx.Err() == nil {
-			x.service.create(r, req)
+			s.create(r, req)
 		}
 	})
 	if err != nil {
