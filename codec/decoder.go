@@ -75,6 +75,15 @@ func (d *Decoder) Fail(err error) {
 	d.buf = d.buf[:d.pos]
 }
 
+// Finish returns the first failure, or ErrDecoding when bytes remain: a message
+// that is longer than its content is malformed too.
+func (d *Decoder) Finish() error {
+	if d.err == nil && d.pos != len(d.buf) {
+		d.short()
+	}
+	return d.err
+}
+
 func (d *Decoder) short() { d.Fail(ErrDecoding) }
 
 // Enter counts one level of nesting. It returns false, and fails with

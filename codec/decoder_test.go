@@ -316,6 +316,46 @@ func TestAlias(t *testing.T) {
 	}
 }
 
+func TestFinish(t *testing.T) {
+	d := NewDecoder([]byte{1, 2}, nil)
+	d.Uint8()
+	d.Uint8()
+	if err := d.Finish(); err != nil {
+		t.Error(err)
+	}
+	d.Reset([]byte{1, 2}, nil)
+	d.Uint8()
+	if err := d.Finish(); err != ErrDecoding {
+		t.Error(err)
+	}
+	d.Reset([]byte{1, 2}, nil)
+	d.Fail(ErrLimits)
+	if err := d.Finish(); err != ErrLimits {
+		t.Error(err)
+	}
+}
+
+// Bits reads the same near the end of a message as far from it.
+func TestBits(t *testing.T) {
+	raw := []byte{1, 2, 3, 4, 5, 6, 7, 8}
+	for size := 1; size <= 8; size++ {
+		var want uint64
+		for i := size; i > 0; i-- {
+			want = want<<8 | uint64(raw[i-1])
+		}
+		for _, n := range []int{size, 8, 9} {
+			d := NewDecoder(append(raw, 9)[:n], nil)
+			if got := d.Bits(size); got != want || d.Pos() != size || d.Err() != nil {
+				t.Errorf("%d of %d bytes: %x, %v", size, n, got, d.Err())
+			}
+		}
+		d := NewDecoder(raw[:size-1], nil)
+		if got := d.Bits(size); got != 0 || d.Err() != ErrDecoding {
+			t.Errorf("%d of %d bytes: %x, %v", size, size-1, got, d.Err())
+		}
+	}
+}
+
 // Reset keeps nothing of the former message.
 func TestReset(t *testing.T) {
 	d := NewDecoder([]byte{1}, &Limits{MaxDepth: 1, MaxStringLength: 1})

@@ -160,7 +160,7 @@ func (x ExtensionObject) cloneDepth(depth int) ExtensionObject {
 	if s := NewStructure(id); s != nil {
 		d := codec.NewDecoder(body, &codec.Limits{
 			MaxStringLength: len(body), MaxByteStringLength: len(body), MaxArrayLength: len(body),
-			MaxDepth: MaxDepth + 1,
+			MaxDepth: MaxDepth + 1, ReplaceInvalidUTF8: true,
 		})
 		if s.DecodeFrom(d); d.Err() == nil {
 			return ExtensionObject{TypeID: id, Value: s, Encoding: EncodingBinary}

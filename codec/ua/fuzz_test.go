@@ -39,6 +39,9 @@ func fuzzBuiltin(f *testing.F, zero func() builtin) {
 			return
 		}
 		first := v.AppendTo(nil)
+		if roomy := v.AppendTo(make([]byte, 0, len(first)+64)); !bytes.Equal(first, roomy) {
+			t.Fatalf("written\n% x\nand into a large buffer\n% x", first, roomy)
+		}
 		d = codec.NewDecoder(first, nil)
 		again := fresh(v)
 		again.DecodeFrom(d)
@@ -70,8 +73,8 @@ func claimingArrays(size int) []byte {
 	return raw
 }
 
-func FuzzGuid(f *testing.F)   { fuzzBuiltin(f, func() builtin { return new(Guid) }) }
-func FuzzNodeID(f *testing.F) { fuzzBuiltin(f, func() builtin { return new(NodeID) }) }
+func FuzzGuid(f *testing.F)           { fuzzBuiltin(f, func() builtin { return new(Guid) }) }
+func FuzzNodeID(f *testing.F)         { fuzzBuiltin(f, func() builtin { return new(NodeID) }) }
 func FuzzExpandedNodeID(f *testing.F) { fuzzBuiltin(f, func() builtin { return new(ExpandedNodeID) }) }
 
 func FuzzQualifiedName(f *testing.F) { fuzzBuiltin(f, func() builtin { return new(QualifiedName) }) }

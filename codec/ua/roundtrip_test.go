@@ -214,6 +214,23 @@ func TestVariantRoundTrip(t *testing.T) {
 	})
 }
 
+// Every combination of the fields of a DataValue, with room in the buffer and
+// without, is written alike and read back.
+func TestDataValueRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		v := dataValues(2).Draw(t, "value")
+		raw := v.AppendTo(nil)
+		if roomy := v.AppendTo(make([]byte, 0, len(raw)+64)); !bytes.Equal(raw, roomy) {
+			t.Fatalf("% x and % x", raw, roomy)
+		}
+		var got DataValue
+		d := codec.NewDecoder(raw, nil)
+		if got.DecodeFrom(d); d.Finish() != nil || !got.Equal(v) || !got.Clone().Equal(v) {
+			t.Fatalf("read %v, wrote %v: %v", got, v, d.Err())
+		}
+	})
+}
+
 func TestNodeIDRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e := expandedNodeIDs().Draw(t, "id")
