@@ -1,7 +1,9 @@
 package addrspace
 
 import (
+	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -80,6 +82,41 @@ func TestWatchersSeeEveryStoreInOrder(t *testing.T) {
 	if v.Watchers() != 0 || v.side != nil {
 		t.Error("an unwatched variable keeps memory for watchers")
 	}
+}
+
+// Nobody stays registered, so that the memory for watchers comes and goes under
+// the stores.
+func TestWatchersComeAndGoUnderStores(t *testing.T) {
+	s := newSpace(t)
+	v := variable(t, s, "V", ua.Int64Variant(0))
+	var stop atomic.Bool
+	var writer, watchers sync.WaitGroup
+	writer.Go(func() {
+		for i := int64(1); !stop.Load(); i++ {
+			v.Store(ua.DataValue{Value: ua.Int64Variant(i)})
+		}
+	})
+	for range 2 {
+		watchers.Go(func() {
+			for range 5000 {
+				var w recorder
+				dv, _ := v.Watch(&w)
+				runtime.Gosched()
+				v.Unwatch(&w)
+				last, _ := dv.Value.Int()
+				for _, n := range w.values {
+					if n != last+1 {
+						t.Errorf("%d after %d", n, last)
+						return
+					}
+					last = n
+				}
+			}
+		})
+	}
+	watchers.Wait()
+	stop.Store(true)
+	writer.Wait()
 }
 
 // C18: a node is deleted while it is monitored: told once, then silence.
