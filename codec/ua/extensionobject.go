@@ -2,6 +2,7 @@ package ua
 
 import (
 	"bytes"
+	"reflect"
 
 	"github.com/uahive/uahive/codec"
 )
@@ -49,9 +50,10 @@ type ExtensionObject struct {
 	Encoding byte
 }
 
-// ObjectOf returns an ExtensionObject that holds s, and a null one for nil.
+// ObjectOf returns an ExtensionObject that holds s, and a null one for nil or
+// a nil pointer.
 func ObjectOf(s Structure) ExtensionObject {
-	if s == nil {
+	if r := reflect.ValueOf(s); !r.IsValid() || r.Kind() == reflect.Pointer && r.IsNil() {
 		return ExtensionObject{}
 	}
 	return ExtensionObject{TypeID: s.EncodingID(), Value: s, Encoding: EncodingBinary}

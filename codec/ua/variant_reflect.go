@@ -137,11 +137,7 @@ func reflectScalar(id TypeID, r reflect.Value) (Variant, error) {
 		if x, ok := r.Interface().(ExtensionObject); ok {
 			return VariantOf(x), nil
 		}
-		s := structureIn(r)
-		if s == nil {
-			return VariantOf(ExtensionObject{}), nil
-		}
-		return VariantOf(ObjectOf(s)), nil
+		return VariantOf(ObjectOf(structureIn(r))), nil
 	case TypeVariant:
 		return r.Interface().(Variant), nil
 	}
@@ -165,12 +161,8 @@ func widthMask(id TypeID) uint64 {
 	return math.MaxUint64
 }
 
-// structureIn gets at the Structure in a value or behind its address; nil for
-// a nil pointer.
+// structureIn gets at the Structure in a value or behind the address of a copy.
 func structureIn(r reflect.Value) Structure {
-	if r.Kind() == reflect.Pointer && r.IsNil() {
-		return nil
-	}
 	if s, ok := r.Interface().(Structure); ok {
 		return s
 	}
