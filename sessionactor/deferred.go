@@ -80,8 +80,14 @@ func (r *deferred) respond(resp ua.Structure, header *ua.ResponseHeader) {
 	}
 	header.Timestamp = ua.DateTimeOf(time.Now())
 	header.RequestHandle = r.handle
-	code := ua.StatusOf(r.channel.Respond(r.id, structureMessage{resp}))
-	if code == ua.BadResponseTooLarge || code == ua.BadEncodingLimitsExceeded {
+	message := encoded(channelactor.AppendMessage(nil, resp))
+	code := ua.Good
+	if r.session != nil && r.session.refuses(len(message)) {
+		code = ua.BadResponseTooLarge
+	} else {
+		code = ua.StatusOf(r.channel.Respond(r.id, message))
+	}
+	if code == ua.BadResponseTooLarge {
 		r.channel.Respond(r.id, faultMessage{r.handle, code})
 	}
 	r.finish(code)

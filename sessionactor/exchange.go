@@ -23,6 +23,7 @@ type exchange struct {
 	body    codec.Decoder // behind the header; strings alias the receive buffer
 	raw     []byte        // the request behind its type id, header included
 	now     time.Time
+	start   int // where the response starts in the batch
 
 	// Requests and responses that hot services use again and again.
 	read     ua.ReadRequest
@@ -61,13 +62,20 @@ func (x *exchange) decodeFrom(req ua.Structure, alias bool) ua.StatusCode {
 // rest and calls end. It is the path of services whose response is not built as
 // a structure first.
 func (x *exchange) begin(encodingID uint32, result ua.StatusCode) []byte {
-	dst := ua.NumericID(0, encodingID).AppendTo(x.batch.Begin())
+	dst := x.batch.Begin()
+	x.start = len(dst)
+	dst = ua.NumericID(0, encodingID).AppendTo(dst)
 	return appendResponseHeader(dst, x.now, x.header.RequestHandle, result)
 }
 
 // end finishes the response. One that is larger than the peer takes becomes a
 // fault.
 func (x *exchange) end(dst []byte) {
+	if x.session != nil && x.session.refuses(len(dst)-x.start) {
+		x.batch.Drop(dst)
+		x.fault(ua.BadResponseTooLarge)
+		return
+	}
 	if err := x.batch.End(dst, x.id); err != nil {
 		x.fault(ua.StatusOf(err))
 		return
@@ -78,7 +86,9 @@ func (x *exchange) end(dst []byte) {
 // respond answers with a structure; header is the response's own, filled here.
 func (x *exchange) respond(resp ua.Structure, header *ua.ResponseHeader) {
 	x.fill(header)
-	x.end(channelactor.AppendMessage(x.batch.Begin(), resp))
+	dst := x.batch.Begin()
+	x.start = len(dst)
+	x.end(channelactor.AppendMessage(dst, resp))
 }
 
 // respondOr answers with the response unless the code is Bad; then with a fault.

@@ -33,9 +33,7 @@ func (f faultMessage) AppendTo(dst []byte) []byte {
 	return appendFault(dst, time.Now(), f.handle, f.code)
 }
 
-// structureMessage is a response structure with its type id in front.
-type structureMessage struct{ ua.Structure }
+// encoded is a message that was encoded before, with its type id in front.
+type encoded []byte
 
-func (m structureMessage) AppendTo(dst []byte) []byte {
-	return m.Structure.AppendTo(m.EncodingID().AppendTo(dst))
-}
+func (m encoded) AppendTo(dst []byte) []byte { return append(dst, m...) }

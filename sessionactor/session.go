@@ -93,6 +93,12 @@ func (s *Session) touch(now time.Time) {
 	s.lastSeen.Store(int64(now.Sub(s.service.start)))
 }
 
+// refuses reports whether a response is larger than the client said it takes
+// in CreateSession; 0 there sets no limit (Part 4, 5.7.2.2).
+func (s *Session) refuses(size int) bool {
+	return s.maxResponse > 0 && size > int(s.maxResponse)
+}
+
 // idle returns for how long no request came.
 func (s *Session) idle() time.Duration {
 	return time.Since(s.service.start) - time.Duration(s.lastSeen.Load())

@@ -186,7 +186,8 @@ func (s *Session) finishActivation(a *activation) {
 	}
 	channel := a.call.channel
 	if before.channel != channel && !a.call.conv.join(s) {
-		return // the channel is gone, and its request with it
+		a.call.fault(ua.BadSecureChannelClosed) // nobody is there to read it
+		return
 	}
 	locales := a.request.LocaleIDs
 	if len(locales) == 0 {
@@ -196,21 +197,23 @@ func (s *Session) finishActivation(a *activation) {
 		channel: channel, conv: a.call.conv, active: true,
 		user: a.user, locales: locales, token: a.token.forComparison(),
 	}
-	switch {
-	case !before.active:
+	moved := before.channel != channel
+	if !before.active || moved {
 		channel.Acquire()
-		s.service.waiting.remove(s)
-	case before.channel != channel:
-		channel.Acquire()
-		before.channel.Release()
-		before.conv.part(s)
 	}
 	if !s.bound.CompareAndSwap(before, after) {
-		channel.Release() // evicted meanwhile
+		// It was ended meanwhile, which released what before held.
+		if !before.active || moved {
+			channel.Release()
+			a.call.conv.part(s)
+		}
 		a.call.fault(ua.BadSessionClosed)
 		return
 	}
-	if before.active && before.channel != channel {
+	s.service.waiting.remove(s)
+	if moved {
+		before.channel.Release()
+		before.conv.part(s)
 		s.queue.Drop(before.channel)
 	}
 	s.touch(time.Now())
@@ -218,7 +221,7 @@ func (s *Session) finishActivation(a *activation) {
 	s.service.stats.activated.Add(1)
 	s.service.config.Subscriptions.IdentityChanged(s.queue, s.identity())
 	s.service.log.Info().Stringer("session", s.id).Str("user", quoted(a.user.Name)).
-		Bool("new_channel", before.channel != channel).Msg("session activated")
+		Bool("new_channel", moved).Msg("session activated")
 	resp := &ua.ActivateSessionResponse{ServerNonce: s.nonce}
 	a.call.respond(resp, &resp.ResponseHeader)
 }

@@ -62,6 +62,9 @@ func (s *Service) checkCreate(c *channelactor.Channel, req *ua.CreateSessionRequ
 	if !s.config.Endpoints.Offers(policy, c.Mode()) {
 		return ua.BadSecurityPolicyRejected // only discovery is served on this channel
 	}
+	if req.ServerURI != "" && req.ServerURI != s.config.Endpoints.Application.ApplicationURI {
+		return ua.BadServerURIInvalid
+	}
 	if !policy.Secure() {
 		return ua.Good
 	}
