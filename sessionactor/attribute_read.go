@@ -28,22 +28,47 @@ func read(x *exchange) {
 	now := ua.DateTimeOf(x.now)
 	dst := x.begin(id.ReadResponse_Encoding_DefaultBinary, ua.Good)
 	dst = codec.AppendInt32(dst, int32(len(req.NodesToRead)))
-	start, most := len(dst), x.channel.MaxResponse()
+	dst, outcome := x.service.appendReads(dst, req, now, x.channel.MaxResponse())
+	switch outcome {
+	case readWaits:
+		x.batch.Drop(dst)
+		x.readLater()
+	case readTooLarge:
+		x.batch.Drop(dst)
+		x.fault(ua.BadResponseTooLarge)
+	default:
+		x.end(append(dst, 0xFF, 0xFF, 0xFF, 0xFF)) // no diagnostic infos
+	}
+}
+
+type readOutcome uint8
+
+const (
+	readDone readOutcome = iota
+	readWaits
+	readTooLarge
+)
+
+// appendReads reads all nodes in one view, so that the values of a transaction
+// are all old or all new.
+func (s *Service) appendReads(dst []byte, req *ua.ReadRequest, now ua.DateTime, most int) ([]byte, readOutcome) {
+	start := len(dst)
+	viewed := len(req.NodesToRead) > 1
+	if viewed {
+		s.config.Space.BeginView()
+		defer s.config.Space.EndView()
+	}
 	for i := range req.NodesToRead {
-		op := readOp{ReadValueID: &req.NodesToRead[i], timestamps: req.TimestampsToReturn, now: now}
+		op := readOp{ReadValueID: &req.NodesToRead[i], timestamps: req.TimestampsToReturn, now: now, viewed: viewed}
 		var waits bool
-		if dst, waits = x.service.appendRead(dst, &op, x.session); waits {
-			x.batch.Drop(dst)
-			x.readLater()
-			return
+		if dst, waits = s.appendRead(dst, &op); waits {
+			return dst, readWaits
 		}
 		if len(dst)-start > most {
-			x.batch.Drop(dst)
-			x.fault(ua.BadResponseTooLarge)
-			return
+			return dst, readTooLarge
 		}
 	}
-	x.end(append(dst, 0xFF, 0xFF, 0xFF, 0xFF)) // no diagnostic infos
+	return dst, readDone
 }
 
 func (s *Service) checkRead(req *ua.ReadRequest) ua.StatusCode {
@@ -65,6 +90,7 @@ type readOp struct {
 	*ua.ReadValueID
 	timestamps ua.TimestampsToReturn
 	now        ua.DateTime
+	viewed     bool // inside a view of the space
 }
 
 // finish applies index range and timestamps to a value that was read.
@@ -115,7 +141,7 @@ func checkEncoding(op *ua.ReadValueID) ua.StatusCode {
 
 // appendRead reads one attribute and appends its DataValue. It reports whether
 // the operation has to wait for user code; nothing is appended then.
-func (s *Service) appendRead(dst []byte, op *readOp, session *Session) (_ []byte, waits bool) {
+func (s *Service) appendRead(dst []byte, op *readOp) (_ []byte, waits bool) {
 	node := s.config.Space.Node(op.NodeID)
 	if node == nil {
 		if s.config.Space.Manager(op.NodeID.Namespace()) != nil {
@@ -140,7 +166,7 @@ func (s *Service) appendRead(dst []byte, op *readOp, session *Session) (_ []byte
 		if !source.Inline {
 			return dst, true
 		}
-		dv := callRead(s.base, source)
+		dv := s.readInline(source, variable.Node().ID(), op.viewed)
 		op.finish(&dv, rng)
 		return dv.AppendTo(dst), false
 	}
@@ -151,6 +177,21 @@ func (s *Service) appendRead(dst []byte, op *readOp, session *Session) (_ []byte
 	}
 	op.finish(&dv, rng)
 	return dv.AppendTo(dst), false
+}
+
+// readInline calls a source that does not wait. It is outside of the view, which
+// must not be held across code of others.
+func (s *Service) readInline(source *addrspace.Source, node ua.NodeID, viewed bool) (dv ua.DataValue) {
+	if viewed {
+		s.config.Space.EndView()
+		defer s.config.Space.BeginView()
+	}
+	code := ua.Good
+	s.guard("OnRead", node, &code, func() { dv = callRead(s.base, source) })
+	if code != ua.Good {
+		return ua.DataValue{Status: code}
+	}
+	return dv
 }
 
 // prepareValueRead checks whether a value may be read, and which part of it.

@@ -26,10 +26,10 @@ type exchange struct {
 	start   int // where the response starts in the batch
 
 	// Requests and responses that hot services use again and again.
-	read     ua.ReadRequest
-	write    ua.WriteRequest
-	browse   ua.BrowseRequest
-	publish  ua.PublishRequest
+	read    ua.ReadRequest
+	write   ua.WriteRequest
+	browse  ua.BrowseRequest
+	publish ua.PublishRequest
 }
 
 // decode reads the request's parameters behind the header into a structure that

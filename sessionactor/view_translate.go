@@ -1,6 +1,8 @@
 package sessionactor
 
 import (
+	"iter"
+
 	"github.com/uahive/uahive/addrspace"
 	"github.com/uahive/uahive/codec/ua"
 )
@@ -80,28 +82,37 @@ func (s *Service) step(from []*addrspace.Node, e *ua.RelativePathElement) ([]*ad
 	var found []*addrspace.Node
 	seen := make(map[*addrspace.Node]struct{})
 	for _, node := range from {
-		refs := node.References()
-		for pos := 0; ; {
-			ref, next, ok := refs.Next(pos, direction, types)
-			if !ok {
-				break
-			}
-			pos = next
-			if e.TargetName.Name != "" && ref.Target.BrowseName() != e.TargetName {
-				continue
-			}
-			if _, dup := seen[ref.Target]; dup {
+		for target := range targets(node, e.TargetName, direction, types) {
+			if _, dup := seen[target]; dup {
 				continue
 			}
 			if len(found) >= s.limits.PathTargets {
 				return nil, ua.BadTooManyMatches
 			}
-			seen[ref.Target] = struct{}{}
-			found = append(found, ref.Target)
+			seen[target] = struct{}{}
+			found = append(found, target)
 		}
 	}
 	if len(found) == 0 {
 		return nil, ua.BadNoMatch
 	}
 	return found, ua.Good
+}
+
+// targets yields what a path element leads to from one node; without a name
+// that is everything.
+func targets(node *addrspace.Node, name ua.QualifiedName, direction ua.BrowseDirection, types *addrspace.ReferenceTypes) iter.Seq[*addrspace.Node] {
+	if name.Name != "" {
+		return node.Named(name, direction, types)
+	}
+	return func(yield func(*addrspace.Node) bool) {
+		refs := node.References()
+		for pos := 0; ; {
+			ref, next, ok := refs.Next(pos, direction, types)
+			if !ok || !yield(ref.Target) {
+				return
+			}
+			pos = next
+		}
+	}
 }
