@@ -50,7 +50,7 @@ func (c *Client) Go(req, resp ua.Structure, done func(error)) error {
 	if ch == nil {
 		return c.absent()
 	}
-	call := takeCall(resp, &ch.decode)
+	call := ch.takeCall(resp)
 	call.done = func(err error) {
 		if err != nil {
 			err = wrap(serviceName(req), err)

@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/uahive/uahive/codec"
@@ -12,8 +11,8 @@ import (
 
 // call waits for the response to one request.
 type call struct {
+	ch       *channel
 	resp     ua.Structure
-	limits   *codec.Limits
 	decoder  codec.Decoder
 	err      error
 	finished chan struct{} // of capacity 1; for callers that wait
@@ -25,18 +24,32 @@ type call struct {
 
 var _ ResponseHandler = (*call)(nil)
 
-var calls = sync.Pool{New: func() any { return &call{finished: make(chan struct{}, 1)} }}
+// spareCalls is how many calls a channel keeps to be used again. They are not
+// shared by all channels because each has a Go channel, which belongs to the
+// synctest bubble that it was made in.
+const spareCalls = 64
 
-func takeCall(resp ua.Structure, limits *codec.Limits) *call {
-	c := calls.Get().(*call)
-	c.resp, c.limits = resp, limits
+func (ch *channel) takeCall(resp ua.Structure) *call {
+	ch.mu.Lock()
+	defer ch.mu.Unlock()
+	n := len(ch.calls)
+	if n == 0 {
+		return &call{ch: ch, resp: resp, finished: make(chan struct{}, 1)}
+	}
+	c := ch.calls[n-1]
+	ch.calls = ch.calls[:n-1]
+	c.resp = resp
 	return c
 }
 
 func (c *call) release() {
-	c.resp, c.limits, c.err, c.arrived, c.done = nil, nil, nil, nil, nil
+	c.resp, c.err, c.arrived, c.done = nil, nil, nil, nil
 	c.decoder.Reset(nil, nil)
-	calls.Put(c)
+	c.ch.mu.Lock()
+	defer c.ch.mu.Unlock()
+	if len(c.ch.calls) < spareCalls {
+		c.ch.calls = append(c.ch.calls, c)
+	}
 }
 
 // HandleResponse decodes the response.
@@ -48,7 +61,7 @@ func (c *call) HandleResponse(typeID uint32, body []byte, err error) {
 	case typeID != c.resp.EncodingID().Numeric():
 		err = fmt.Errorf("response of type i=%d: %w", typeID, ua.BadUnknownResponse)
 	default:
-		c.decoder.Reset(body, c.limits)
+		c.decoder.Reset(body, &c.ch.decode)
 		c.resp.DecodeFrom(&c.decoder)
 		err = c.decoder.Err()
 	}
@@ -83,12 +96,18 @@ func (cfg *Config) timing(ctx context.Context) timing {
 
 // call sends req and waits for resp. arrived may be nil; see call.arrived.
 func (ch *channel) call(ctx context.Context, t timing, req, resp ua.Structure, arrived func()) error {
-	c := takeCall(resp, &ch.decode)
+	_, err := ch.attempt(ctx, t, req, resp, arrived)
+	return err
+}
+
+// attempt is call; sent tells whether the server may have seen the request.
+func (ch *channel) attempt(ctx context.Context, t timing, req, resp ua.Structure, arrived func()) (sent bool, err error) {
+	c := ch.takeCall(resp)
 	c.arrived = arrived
 	id, err := ch.sendWait(ctx, &request{handler: c, body: req, hint: t.hint, deadline: t.deadline}, t.until)
 	if err != nil {
 		c.release()
-		return err
+		return false, err
 	}
 	if t.deadline != 0 && ch.arm != nil {
 		ch.arm(t.deadline)
@@ -99,19 +118,19 @@ func (ch *channel) call(ctx context.Context, t timing, req, resp ua.Structure, a
 		if ch.abandon(id) {
 			c.release()
 			ch.cancel(ctx, id)
-			return context.Cause(ctx)
+			return true, context.Cause(ctx)
 		}
 		<-c.finished // the reader has it: a moment
 	}
 	err = c.err
 	c.release()
-	return err
+	return true, err
 }
 
 // cancel tells the server that nobody waits for a request (Part 4, 5.7.5). A
 // request whose time is over needs no telling: the server knows the TimeoutHint.
 func (ch *channel) cancel(ctx context.Context, id uint32) {
 	if ctx.Err() == context.Canceled {
-		_, _ = ch.send(&request{body: &ua.CancelRequest{RequestHandle: id}, hint: milliseconds(ch.cfg.RequestTimeout)})
+		_, _ = ch.send(&request{own: true, body: &ua.CancelRequest{RequestHandle: id}, hint: milliseconds(ch.cfg.RequestTimeout)})
 	}
 }

@@ -71,6 +71,7 @@ type channel struct {
 	writing  bool          // somebody is the writer
 	handing  bool          // the reader is handing out responses and will write
 	failure  error         // not nil: the connection has ended
+	calls    []*call       // to be used again
 	crowded  int           // callers that wait for room
 	room     chan struct{} // of capacity 1, woken when there is room again
 	renewals uint32        // asked for so far
@@ -91,7 +92,6 @@ func openChannel(ctx context.Context, cfg *Config, sec *securing, address, url s
 		decode: codec.Limits{MaxByteStringLength: int(cfg.MaxMessage), MaxArrayLength: cfg.MaxArrayLength},
 		room:   make(chan struct{}, 1),
 	}
-	ch.slots.limit = cfg.MaxInFlight
 	ch.wire.attach(conn)
 	// The context ends what blocks below by ending the deadline.
 	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })

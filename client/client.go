@@ -170,9 +170,10 @@ func (c *Client) signal() {
 	c.changed = make(chan struct{})
 }
 
-// ready returns the channel to use, waiting for one while there is none.
-func (c *Client) ready(ctx context.Context, t timing) (*channel, error) {
-	if ch := c.current.Load(); ch != nil {
+// ready returns the channel to use, waiting for one while there is none but
+// the one that has failed.
+func (c *Client) ready(ctx context.Context, t timing, failed *channel) (*channel, error) {
+	if ch := c.current.Load(); ch != nil && ch != failed {
 		return ch, nil
 	}
 	var late <-chan time.Time
@@ -183,7 +184,7 @@ func (c *Client) ready(ctx context.Context, t timing) (*channel, error) {
 		if ended != nil {
 			return nil, ended
 		}
-		if ch != nil {
+		if ch != nil && ch != failed {
 			return ch, nil
 		}
 		if late == nil {
@@ -214,14 +215,21 @@ func (c *Client) Do(ctx context.Context, req, resp ua.Structure) error {
 // before any later message is handled.
 func (c *Client) do(ctx context.Context, req, resp ua.Structure, arrived func()) error {
 	t := c.cfg.timing(ctx)
-	ch, err := c.ready(ctx, t)
-	if err == nil {
-		err = ch.call(ctx, t, req, resp, arrived)
+	var ch *channel
+	for {
+		var err error
+		if ch, err = c.ready(ctx, t, ch); err != nil {
+			return wrap(serviceName(req), err)
+		}
+		sent, err := ch.attempt(ctx, t, req, resp, arrived)
+		if err == nil {
+			return nil
+		}
+		// A channel that had ended already did no harm: try the next one.
+		if sent || ch.alive() == nil {
+			return wrap(serviceName(req), err)
+		}
 	}
-	if err != nil {
-		return wrap(serviceName(req), err)
-	}
-	return nil
 }
 
 // ChangeUser activates the session for another user (Part 4, 5.7.3). After an

@@ -141,6 +141,7 @@ func (h *housekeeper) keepAlive(c *Client, ch *channel, now time.Time) int64 {
 	}
 	wait := max(interval, time.Second)
 	_, err := ch.send(&request{
+		own:      true,
 		handler:  p,
 		typeID:   stateRead.typeID,
 		tail:     stateRead.tail,

@@ -119,7 +119,7 @@ func (s *Subscription) Monitor(ctx context.Context, fn func(Change), items ...Mo
 	id := s.id
 	s.mu.Unlock()
 	t := s.c.cfg.timing(ctx)
-	ch, err := s.c.ready(ctx, t)
+	ch, err := s.c.ready(ctx, t, nil)
 	if err == nil {
 		err = s.createItems(ctx, ch, id, made)
 	}

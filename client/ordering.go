@@ -16,10 +16,13 @@ const heldMost = 256
 // (Part 4, 5.14.1.3), and does nothing else: it is plain state, so that every
 // case can be tested without a connection.
 type ordering struct {
-	last  uint32 // the number of the last message taken; 0 before the first
-	end   uint32 // one more than the highest number known to exist
-	held  map[uint32]ua.NotificationMessage
-	known []uint32 // what the server said it still has, while something is missing
+	last uint32 // the number of the last message taken; 0 before the first
+	end  uint32 // one more than the highest number known to exist
+	held map[uint32]ua.NotificationMessage
+	// known is what the server said it still has, while something is missing;
+	// nothing is known of that after a reconnect, until the next response.
+	known    []uint32
+	informed bool
 	// asking is the number that Republish was sent for; 0: none.
 	asking uint32
 	// probing asks for the message behind the last one though nothing says that
@@ -75,10 +78,15 @@ func (o *ordering) arrive(m ua.NotificationMessage, available []uint32) {
 	} else {
 		o.take(m)
 	}
-	if o.end != following(o.last) {
+	o.inform(available)
+	o.advance()
+}
+
+// inform takes note of what the server has, where that matters.
+func (o *ordering) inform(available []uint32) {
+	if o.informed = o.end != following(o.last); o.informed {
 		o.known = append(o.known[:0], available...)
 	}
-	o.advance()
 }
 
 // take stores a message until all before it are there.
@@ -129,14 +137,14 @@ func (o *ordering) advance() {
 		if due == o.end || o.asking != 0 && len(o.held) <= heldMost {
 			break
 		}
-		if slices.Contains(o.known, due) && len(o.held) <= heldMost {
+		if len(o.held) <= heldMost && (!o.informed || slices.Contains(o.known, due)) {
 			break
 		}
 		o.missed++
 		o.last = due
 	}
 	if following(o.last) == o.end {
-		o.known, o.held = nil, nil
+		o.known, o.held, o.informed = nil, nil, false
 	}
 }
 
@@ -164,7 +172,8 @@ func (o *ordering) answered(n uint32, m *ua.NotificationMessage) {
 	case n == due && due == o.end:
 		o.probing = false // it does not exist yet, so nothing is missing
 	case n == due:
-		o.known = slices.DeleteFunc(o.known, func(k uint32) bool { return k == n })
+		o.missed++
+		o.last = due
 	default:
 		o.probing = o.probing && n != due
 	}
@@ -187,8 +196,9 @@ func (o *ordering) resume(available []uint32) {
 			o.end = following(n)
 		}
 	}
-	if o.end != following(o.last) {
-		o.known = append(o.known[:0], available...)
+	o.informed = false
+	if len(available) > 0 {
+		o.inform(available)
 	}
 	o.advance()
 }

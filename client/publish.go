@@ -60,10 +60,11 @@ func (c *Client) refill(ch *channel) {
 		}
 		releaseSubscriptions(subs)
 		// No TimeoutHint: the request waits as long as the server has nothing.
-		_, err := ch.send(&request{handler: ch.publish, body: req})
+		_, err := ch.send(&request{own: true, handler: ch.publish, body: req})
 		publishRequests.Put(req)
 		if err != nil {
 			c.publishDone(ch)
+			ch.publish.retryIn(publishWait / 10)
 			return
 		}
 	}

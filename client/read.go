@@ -90,7 +90,7 @@ func (ch *channel) handle(t uasc.MessageType, frame []byte) error {
 		if m.Aborted != 0 {
 			ch.answer(m.RequestID, 0, nil, fmt.Errorf("server aborts its response: %w", m.Aborted))
 		} else if m.Done {
-			ch.dispatch(&m)
+			return ch.dispatch(&m)
 		}
 		return nil
 	case uasc.TypeOpen:
@@ -103,8 +103,9 @@ func (ch *channel) handle(t uasc.MessageType, frame []byte) error {
 	return fmt.Errorf("unexpected %v: %w", t, ua.BadTcpMessageTypeInvalid)
 }
 
-// dispatch gives a response to whoever waits for it.
-func (ch *channel) dispatch(m *uasc.Message) {
+// dispatch gives a response to whoever waits for it. An error ends the
+// connection: of a session that is gone nothing but a new one can come.
+func (ch *channel) dispatch(m *uasc.Message) error {
 	ch.stats.responses.Add(1)
 	d := &ch.decoder
 	d.Reset(m.Body, nil)
@@ -124,6 +125,10 @@ func (ch *channel) dispatch(m *uasc.Message) {
 	}
 	ch.answer(m.RequestID, kind, body, err)
 	ch.opener.Recycle()
+	if ch.bound.Load() && isSessionGone(err) {
+		return err
+	}
+	return nil
 }
 
 // answer completes a request. Responses to requests that were abandoned, and

@@ -25,6 +25,7 @@ func (s *Subscription) askFor(ch *channel, n, era uint32) {
 	timeout := s.c.cfg.RequestTimeout
 	deadline := time.Now().Add(timeout).UnixNano()
 	_, err := ch.send(&request{
+		own:      true,
 		handler:  &republish{s: s, ch: ch, n: n, era: era},
 		body:     &ua.RepublishRequest{SubscriptionID: s.ID(), RetransmitSequenceNumber: n},
 		hint:     milliseconds(timeout),
@@ -264,7 +265,7 @@ func (s *Subscription) restored(ch *channel) {
 // discard deletes on the server what the client does not use.
 func (s *Subscription) discard(ch *channel) {
 	req := ua.DeleteSubscriptionsRequest{SubscriptionIDs: []uint32{s.ID()}}
-	_, _ = ch.send(&request{body: &req, hint: milliseconds(s.c.cfg.RequestTimeout)})
+	_, _ = ch.send(&request{own: true, body: &req, hint: milliseconds(s.c.cfg.RequestTimeout)})
 }
 
 func (s *Subscription) isEnded() bool {

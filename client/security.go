@@ -42,8 +42,7 @@ var (
 // and a mode with a slash between them, as in "Basic256Sha256/Sign". A secure
 // policy alone means SignAndEncrypt.
 func ParseSecurity(s string) (Security, error) {
-	policy, mode, _ := strings.Cut(s, "/")
-	policy = strings.TrimPrefix(policy, policyPrefix)
+	policy, mode, _ := strings.Cut(strings.TrimPrefix(s, policyPrefix), "/")
 	switch policy {
 	case "", "best":
 		return BestSecurity, nil

@@ -28,6 +28,7 @@ type request struct {
 	tail     []byte          // what follows the RequestHeader
 	hint     uint32          // TimeoutHint in milliseconds
 	deadline int64           // when to fail it, in Unix nanoseconds; 0: never
+	own      bool            // the client's own, which does not count against MaxInFlight
 }
 
 // send queues a request and sees that it leaves. It does not wait for room: an
@@ -44,7 +45,11 @@ func (ch *channel) send(r *request) (id uint32, err error) {
 		ch.mu.Unlock()
 		return 0, errNoRoom
 	}
-	if id = ch.slots.put(r.handler, r.deadline); id == 0 {
+	limit := ch.cfg.MaxInFlight
+	if r.own {
+		limit = largestInFlight
+	}
+	if id = ch.slots.put(r.handler, r.deadline, limit); id == 0 {
 		ch.mu.Unlock()
 		return 0, errNoRoom
 	}
@@ -177,17 +182,17 @@ func (ch *channel) writeFromReader() {
 // nil when there was nothing, and the caller is the writer no longer.
 func (ch *channel) sealQueue() (*codec.Buffer, error) {
 	ch.mu.Lock()
-	buf, token := ch.queue, ch.token
-	ch.queue, ch.token = nil, nil
 	var renew *renewal
 	if r := ch.renewal; r != nil && !r.sent {
 		r.sent, renew = true, r
 	}
-	if buf == nil && renew == nil {
+	if ch.queue == nil && renew == nil {
 		ch.writing = false
 		ch.mu.Unlock()
 		return nil, nil
 	}
+	buf, token := ch.queue, ch.token
+	ch.queue, ch.token = nil, nil
 	crowded := ch.crowded > 0
 	ch.mu.Unlock()
 	if crowded {

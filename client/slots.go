@@ -27,26 +27,25 @@ type slots struct {
 	all   []slot
 	uses  []uint16
 	free  []uint16
-	limit int
 	timed int // slots with a deadline
 }
 
 // used is the number of requests in flight.
 func (s *slots) used() int { return len(s.all) - len(s.free) }
 
-// put stores a request and returns its id, or 0 when there is no slot left.
-func (s *slots) put(h ResponseHandler, deadline int64) uint32 {
+// put stores a request and returns its id, or 0 when there are limit already.
+func (s *slots) put(h ResponseHandler, deadline int64, limit int) uint32 {
 	var i int
 	switch n := len(s.free); {
+	case s.used() >= limit:
+		return 0
 	case n > 0:
 		i = int(s.free[n-1])
 		s.free = s.free[:n-1]
-	case len(s.all) < s.limit:
+	default:
 		i = len(s.all)
 		s.all = append(s.all, slot{})
 		s.uses = append(s.uses, 0)
-	default:
-		return 0
 	}
 	s.uses[i]++
 	id := uint32(s.uses[i])<<16 | uint32(i+1)

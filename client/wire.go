@@ -1,10 +1,7 @@
 package client
 
 import (
-	"errors"
-	"io"
 	"net"
-	"os"
 	"syscall"
 	"time"
 
@@ -167,11 +164,4 @@ func (w *wire) write(b []byte, timeout time.Duration) error {
 		return err
 	}
 	return w.conn.SetWriteDeadline(time.Time{})
-}
-
-// isBrokenPipe says that an error is how any end of a connection looks, so
-// that its text adds nothing.
-func isBrokenPipe(err error) bool {
-	return errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, io.ErrClosedPipe) ||
-		errors.Is(err, os.ErrDeadlineExceeded)
 }
