@@ -42,6 +42,7 @@ type Server struct {
 	sessions *sessionactor.Service
 	channels *channelactor.Server
 	start    time.Time
+	model    model // what the typed API keeps; it has a lock of its own
 
 	mu sync.Mutex
 	// Guarded by mu.
@@ -166,8 +167,12 @@ func (s *Server) Listen() (net.Listener, error) {
 }
 
 // Serve listens and serves clients until the context ends, and then shuts down
-// as [Server.Close] does. It returns nil after a shutdown.
+// as [Server.Close] does. It returns nil after a shutdown. A part of the address
+// space that could not be made keeps it from starting, see [Server.Err].
 func (s *Server) Serve(ctx context.Context) error {
+	if err := s.Err(); err != nil {
+		return err
+	}
 	l, err := s.Listen()
 	if err != nil {
 		return err
@@ -178,11 +183,17 @@ func (s *Server) Serve(ctx context.Context) error {
 // ServeListener is Serve with a listener of the program's own. It may be called
 // more than once, for several listeners.
 func (s *Server) ServeListener(ctx context.Context, l net.Listener) error {
+	err := s.Err()
 	s.mu.Lock()
 	if s.closing {
+		err = ErrClosed
+	} else if s.serving > 0 {
+		err = nil // it was logged
+	}
+	if err != nil {
 		s.mu.Unlock()
 		l.Close()
-		return ErrClosed
+		return err
 	}
 	s.serving++
 	s.bound = l.Addr()
@@ -190,7 +201,7 @@ func (s *Server) ServeListener(ctx context.Context, l net.Listener) error {
 	s.log.Info().Stringer("address", l.Addr()).Str("application", s.config.ApplicationURI).
 		Strs("security", s.securityNames()).Msg("serving")
 	stop := context.AfterFunc(ctx, func() { s.Close() })
-	err := s.channels.Serve(l)
+	err = s.channels.Serve(l)
 	if stop() {
 		if err != nil {
 			s.Close()
