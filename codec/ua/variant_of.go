@@ -212,9 +212,12 @@ func product(dims []int32) (n int, ok bool) {
 // take, time.Time and slices of it, int and uint (as Int64 and UInt64),
 // structures of the standard and their slices (as ExtensionObjects), types
 // whose underlying type is a number, bool or string, such as enumerations,
-// and their slices, and Go arrays and slices of slices with equal lengths (as
-// matrices). nil gives the null Variant, other types BadTypeMismatch.
-func ValueOf(x any) (Variant, error) {
+// and their slices, Go arrays and slices of slices with equal lengths (as
+// matrices), and []any (as an array of Variants). nil gives the null Variant,
+// other types BadTypeMismatch.
+func ValueOf(x any) (Variant, error) { return valueOf(x, 0) }
+
+func valueOf(x any, depth int) (Variant, error) {
 	switch x := x.(type) {
 	case nil:
 		return Variant{}, nil
@@ -240,6 +243,25 @@ func ValueOf(x any) (Variant, error) {
 		return DateTimeVariant(DateTimeOf(x)), nil
 	case Structure:
 		return VariantOf(ObjectOf(x)), nil
+	case []any:
+		return anyValues(x, depth+1)
 	}
 	return reflectValue(reflect.ValueOf(x))
+}
+
+func anyValues(x []any, depth int) (Variant, error) {
+	if x == nil {
+		return SliceVariant([]Variant(nil)), nil
+	}
+	if depth >= MaxDepth {
+		return Variant{}, BadEncodingLimitsExceeded // a slice in itself has no end
+	}
+	s := make([]Variant, len(x))
+	for i, e := range x {
+		var err error
+		if s[i], err = valueOf(e, depth); err != nil {
+			return Variant{}, err
+		}
+	}
+	return SliceVariant(s), nil
 }

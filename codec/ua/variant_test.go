@@ -102,6 +102,8 @@ func TestValueOf(t *testing.T) {
 		{[2][2]NodeClass{{1, 2}, {4, 8}}, must(MatrixVariant([]int32{1, 2, 4, 8}, 2, 2))},
 		{[]Variant{VariantOf(true)}, SliceVariant([]Variant{VariantOf(true)})},
 		{VariantOf(1.5), VariantOf(1.5)},
+		{[]any{true, "a", []any{nil}}, SliceVariant([]Variant{VariantOf(true), VariantOf("a"), SliceVariant([]Variant{{}})})},
+		{[]any(nil), SliceVariant([]Variant(nil))},
 	}
 	for _, tt := range tests {
 		got, err := ValueOf(tt.in)
@@ -109,10 +111,15 @@ func TestValueOf(t *testing.T) {
 			t.Errorf("ValueOf(%#v) = %v %v, %v, want %v %v", tt.in, got.Type(), got, err, tt.want.Type(), tt.want)
 		}
 	}
-	for _, in := range []any{struct{}{}, map[string]int{}, make(chan int), [][]int{{1}, {1, 2}}, []struct{}{}, complex(1, 1), func() {}} {
+	for _, in := range []any{struct{}{}, map[string]int{}, make(chan int), [][]int{{1}, {1, 2}}, []struct{}{}, complex(1, 1), func() {}, []any{struct{}{}}} {
 		if _, err := ValueOf(in); err != BadTypeMismatch {
 			t.Errorf("ValueOf(%T): error %v", in, err)
 		}
+	}
+	self := make([]any, 1)
+	self[0] = self
+	if _, err := ValueOf(self); err != BadEncodingLimitsExceeded {
+		t.Errorf("a slice in itself: error %v", err)
 	}
 }
 
