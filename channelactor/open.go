@@ -27,7 +27,6 @@ type opening struct {
 	chunk   []byte
 
 	peer      *pki.Parsed
-	sequence  uint32
 	requestID uint32
 	request   ua.OpenSecureChannelRequest
 	mode      uasc.Mode
