@@ -38,17 +38,26 @@ func (a *admission) enter(c *Channel) (evicted *Channel, admitted bool) {
 		return nil, false
 	}
 	if len(a.all) >= a.limits.Channels {
-		oldest := a.unused.Front()
-		if oldest == nil {
+		if evicted = a.oldestUnused(); evicted == nil {
 			return nil, false
 		}
-		evicted = oldest.Value.(*Channel)
 		a.leaveLocked(evicted)
 	}
 	c.place = place{unused: a.unused.PushBack(c), peer: peer}
 	a.all[c] = struct{}{}
 	a.perPeer[peer]++
 	return evicted, true
+}
+
+// oldestUnused returns the channel that may be given up first. One whose session
+// was activated a moment ago can still be in the list; it is passed over.
+func (a *admission) oldestUnused() *Channel {
+	for e := a.unused.Front(); e != nil; e = e.Next() {
+		if c := e.Value.(*Channel); c.sessions.Load() == 0 {
+			return c
+		}
+	}
+	return nil
 }
 
 func (a *admission) leave(c *Channel) {

@@ -85,6 +85,11 @@ func (c *Channel) handlePending() bool {
 			goOn = false
 			break
 		}
+		if !c.expects(header) {
+			c.fail(ua.BadTcpMessageTypeInvalid)
+			goOn = false
+			break
+		}
 		size := int(header.Size)
 		if len(buf) < size {
 			break
@@ -114,30 +119,27 @@ func (c *Channel) maxChunk() uint32 {
 	return c.limits.ReceiveBuffer
 }
 
-func (c *Channel) handleChunk(header uasc.Header, chunk []byte, batch *Batch) bool {
+// expects reports whether a chunk of this type may come now. It is asked before
+// the rest of the chunk is there, so that port scanners and browsers are not
+// waited for.
+func (c *Channel) expects(header uasc.Header) bool {
 	switch c.stage {
 	case stageHello:
-		if header.Type != uasc.TypeHello || header.Chunk != uasc.ChunkFinal {
-			c.fail(ua.BadTcpMessageTypeInvalid)
-			return false
-		}
-		return c.hello(chunk)
+		return header.Type == uasc.TypeHello && header.Chunk == uasc.ChunkFinal
 	case stageOpen:
-		if header.Type != uasc.TypeOpen {
-			c.fail(ua.BadTcpMessageTypeInvalid)
-			return false
-		}
+		return header.Type == uasc.TypeOpen
+	}
+	return header.Type == uasc.TypeOpen || header.Type == uasc.TypeMessage || header.Type == uasc.TypeClose
+}
+
+func (c *Channel) handleChunk(header uasc.Header, chunk []byte, batch *Batch) bool {
+	switch {
+	case c.stage == stageHello:
+		return c.hello(chunk)
+	case header.Type == uasc.TypeOpen:
 		return c.open(chunk)
 	}
-	switch header.Type {
-	case uasc.TypeOpen:
-		return c.open(chunk)
-	case uasc.TypeMessage, uasc.TypeClose:
-		return c.message(header, chunk, batch)
-	default:
-		c.fail(ua.BadTcpMessageTypeInvalid)
-		return false
-	}
+	return c.message(header, chunk, batch)
 }
 
 // message opens a symmetric chunk and serves the request that it completes.

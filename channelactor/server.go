@@ -55,13 +55,14 @@ type Server struct {
 	mu        sync.Mutex
 	listeners map[net.Listener]struct{}
 	closed    bool
+	closing   chan struct{} // closed with closed
 }
 
 // NewServer returns a server that listens nowhere yet.
 func NewServer(config Config) *Server {
 	s := &Server{
 		config: config, limits: config.Limits.WithDefaults(), log: config.Logger, start: time.Now(),
-		listeners: make(map[net.Listener]struct{}),
+		listeners: make(map[net.Listener]struct{}), closing: make(chan struct{}),
 	}
 	s.admission = newAdmission(&s.limits)
 	s.budget.limit = s.limits.AssemblyBytes
@@ -117,7 +118,10 @@ func (s *Server) Serve(l net.Listener) error {
 			// others to close, without spinning and without giving up.
 			pause = min(max(2*pause, 5*time.Millisecond), time.Second)
 			s.log.Warn().Err(err).Dur("pause", pause).Msg("accept failed, trying again")
-			time.Sleep(pause)
+			select {
+			case <-time.After(pause):
+			case <-s.closing:
+			}
 		default:
 			return err
 		}
@@ -170,7 +174,10 @@ func refuse(conn net.Conn, code ua.StatusCode) {
 func (s *Server) CloseListeners() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.closed = true
+	if !s.closed {
+		s.closed = true
+		close(s.closing)
+	}
 	for l := range s.listeners {
 		l.Close()
 	}
