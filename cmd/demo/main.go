@@ -18,6 +18,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 	"time"
 
@@ -43,7 +44,9 @@ type options struct {
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	err := run(ctx, os.Args[1:], os.Stdout)
+	// A second Ctrl-C ends the program at once.
+	context.AfterFunc(ctx, stop)
+	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		os.Exit(2)
@@ -53,8 +56,9 @@ func main() {
 	}
 }
 
-func parse(args []string) (o options, err error) {
+func parse(args []string, usage io.Writer) (o options, err error) {
 	flags := flag.NewFlagSet("demo", flag.ContinueOnError)
+	flags.SetOutput(usage)
 	flags.StringVar(&o.endpoint, "endpoint", "opc.tcp://localhost:4840", "address to serve on")
 	flags.IntVar(&o.sessions, "sessions", 200, "sessions of the demo's own; 0 serves only")
 	flags.StringVar(&o.security, "security", "Basic256Sha256", "security of these sessions: Basic256Sha256 or None")
@@ -79,8 +83,8 @@ func parse(args []string) (o options, err error) {
 
 // run is the program, with its surroundings as arguments. It returns nil when it
 // was ended by the context or after -duration.
-func run(ctx context.Context, args []string, out io.Writer) error {
-	o, err := parse(args)
+func run(ctx context.Context, args []string, out, logs io.Writer) error {
+	o, err := parse(args, logs)
 	if err != nil {
 		return err
 	}
@@ -95,7 +99,11 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		ctx, cancel = context.WithTimeout(ctx, o.duration)
 		defer cancel()
 	}
-	srv, plant, err := newServer(o)
+	screen := newScreen(out)
+	if screen.terminal && newScreen(logs).terminal {
+		logs = screen // a log line must not tear the block
+	}
+	srv, plant, err := newServer(o, logs)
 	if err != nil {
 		return err
 	}
@@ -107,21 +115,68 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	serving := make(chan error, 1)
 	// The server ends after the demo's own sessions, so not with ctx.
 	go func() { serving <- srv.ServeListener(context.Background(), listener) }()
-	moving := make(chan struct{})
-	go func() { defer close(moving); plant.run(ctx) }()
 
-	fmt.Fprintf(out, "uahive %s serves a simulated plant on %s\n", uahive.Version, o.endpoint)
-	fmt.Fprintln(out, "users: anonymous, or operator with password operator; every client certificate is accepted")
-	<-ctx.Done()
+	err = show(ctx, o, srv, plant, screen)
+	if closing := srv.Close(); err == nil {
+		err = closing
+	}
+	if served := <-serving; err == nil {
+		err = served
+	}
+	return err
+}
 
-	err = srv.Close()
-	<-moving
-	return errors.Join(err, <-serving)
+// show is what happens while the server runs.
+func show(ctx context.Context, o options, srv *uahive.Server, plant *plant, screen *screen) error {
+	var background sync.WaitGroup
+	defer background.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	background.Go(func() { plant.run(ctx) })
+
+	st := &status{srv: srv, screen: screen, started: time.Now()}
+	screen.printf("uahive %s serves a simulated plant on %s", uahive.Version, srv.EndpointURL())
+	screen.printf("users: anonymous, or operator with password operator; every client certificate is accepted")
+	if o.sessions > 0 {
+		l, err := newLoad(ctx, srv, o.security, plant.values)
+		if err != nil {
+			return unlessEnded(ctx, err)
+		}
+		defer func() {
+			// Also when it was ended, sessions are closed and not just cut.
+			ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+			defer cancel()
+			l.close(ctx)
+			for _, line := range st.summary() {
+				screen.printf("%s", line)
+			}
+		}()
+		st.load = l
+		before := collectedMemory()
+		bar := screen.progress(fmt.Sprintf("opening sessions (%s)", o.security), o.sessions)
+		if err := l.open(ctx, o.sessions, bar.set); err != nil {
+			screen.leave()
+			return unlessEnded(ctx, err)
+		}
+		st.perSession = (collectedMemory() - before) / int64(o.sessions)
+		background.Go(func() { l.readLoop(ctx) })
+	}
+	st.run(ctx)
+	return nil
+}
+
+// unlessEnded drops the error of something that was ended on purpose.
+func unlessEnded(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
 }
 
 // newServer makes the server and its address space.
-func newServer(o options) (*uahive.Server, *plant, error) {
-	log := zerolog.New(zerolog.ConsoleWriter{Out: os.Stderr, TimeFormat: time.TimeOnly}).With().Timestamp().Logger()
+func newServer(o options, logs io.Writer) (*uahive.Server, *plant, error) {
+	console := zerolog.ConsoleWriter{Out: logs, TimeFormat: time.TimeOnly, NoColor: true}
+	log := zerolog.New(console).With().Timestamp().Logger()
 	level := zerolog.WarnLevel
 	if o.verbose {
 		level = zerolog.DebugLevel
