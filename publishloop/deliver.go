@@ -2,9 +2,8 @@ package publishloop
 
 import (
 	"context"
-	"time"
-
 	"sync"
+	"time"
 
 	"github.com/uahive/uahive/addrspace"
 	"github.com/uahive/uahive/codec/ua"
@@ -109,7 +108,16 @@ func (d *deliverer) call(orders []order) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), d.manager.limits.SampleTimeout)
 	defer cancel()
+	defer func() {
+		// Also after a panic, which goes on to the pool: then the items say
+		// that nothing was delivered.
+		d.deliverFirst(orders, items)
+	}()
 	d.subscriber.Watch(ctx, items)
+}
+
+// deliverFirst gives the items their current values.
+func (d *deliverer) deliverFirst(orders []order, items []addrspace.WatchItem) {
 	for i, o := range orders {
 		if items[i].Result.IsBad() {
 			items[i].Current = ua.DataValue{Status: items[i].Result}

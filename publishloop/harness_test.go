@@ -144,6 +144,13 @@ type channel struct {
 	bytes   int
 }
 
+// die lets the channel end.
+func (ch *channel) die() {
+	ch.mu.Lock()
+	defer ch.mu.Unlock()
+	ch.dead = true
+}
+
 // answer is one response to a Publish request, decoded.
 type answer struct {
 	at      time.Duration

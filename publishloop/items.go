@@ -28,7 +28,7 @@ func (m *Manager) CreateMonitoredItems(q *Queue, req *ua.CreateMonitoredItemsReq
 	s.mu.Unlock()
 	resp.Results = slices.Grow(resp.Results[:0], len(req.ItemsToCreate))
 	for i := range req.ItemsToCreate {
-		resp.Results = append(resp.Results, m.createItem(s, q, &who, req.TimestampsToReturn, &req.ItemsToCreate[i]))
+		resp.Results = append(resp.Results, m.createItem(s, q, who, req.TimestampsToReturn, &req.ItemsToCreate[i]))
 	}
 	return ua.Good
 }
@@ -471,7 +471,7 @@ func (s *Subscription) resend() {
 
 // recheck asks again what the session's user may read, after that user or its
 // rights have changed.
-func (s *Subscription) recheck(q *Queue, identity Identity) {
+func (s *Subscription) recheck(q *Queue, identity *Identity) {
 	s.mu.Lock()
 	if s.queue != q {
 		s.mu.Unlock()
@@ -481,7 +481,7 @@ func (s *Subscription) recheck(q *Queue, identity Identity) {
 	items := slices.Clone(s.items)
 	s.mu.Unlock()
 	for _, it := range items {
-		code := readable(&identity, it.node, it.attribute)
+		code := readable(identity, it.node, it.attribute)
 		s.mu.Lock()
 		if !it.deleted && s.state.Phase != Closed {
 			s.mute(it, code)

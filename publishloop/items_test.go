@@ -953,11 +953,6 @@ func TestManagers(t *testing.T) {
 		if len(got) != 103 || got[200] != ua.BadNodeIDUnknown || got[300] != int32(1) || got[400] != ua.BadNodeIDUnknown {
 			t.Errorf("%v", got)
 		}
-		plc.mu.Lock()
-		if plc.largest < 90 {
-			t.Errorf("batches of %d", plc.largest)
-		}
-		plc.mu.Unlock()
 		w.at(1150 * time.Millisecond)
 		bus.mu.Lock()
 		bus.watched["x"].ValueChanged(&ua.DataValue{Value: ua.Int32Variant(2)})
@@ -977,6 +972,15 @@ func TestManagers(t *testing.T) {
 			t.Errorf("%v", bus.watched)
 		}
 		bus.mu.Unlock()
+		plc.mu.Lock()
+		before := plc.reads
+		plc.mu.Unlock()
+		w.at(11300 * time.Millisecond)
+		plc.mu.Lock()
+		if n := plc.reads - before; n < 9 || n > 70 {
+			t.Errorf("%d reads for 100 items in ten seconds", n)
+		}
+		plc.mu.Unlock()
 	})
 }
 
@@ -1088,3 +1092,62 @@ func TestTransactionsAreNotTorn(t *testing.T) {
 		<-done
 	})
 }
+
+// TestPanicInAnInlineSource costs that one value, though it is asked on the
+// scheduler's own goroutine.
+func TestPanicInAnInlineSource(t *testing.T) {
+	run(t, Limits{}, func(w *world) {
+		c := w.client()
+		defer c.close()
+		sub := c.subscribe(time.Second)
+		var calls atomic.Int32
+		v := w.variable("v", int32(0), func(s *addrspace.NodeSpec) {
+			s.Source = &addrspace.Source{Inline: true, Read: func(context.Context) (ua.DataValue, error) {
+				if calls.Add(1) == 1 {
+					panic("first")
+				}
+				return ua.DataValue{Value: ua.Int32Variant(7)}, nil
+			}}
+		})
+		c.monitor(sub, v, 1, queue(10, true), sampling(100))
+		wants(t, "panic", c.next(time.Second), ua.BadInternalError, int32(7))
+	})
+}
+
+// TestSourceTimestampOfPolledValues: a source without timestamps gives a value
+// the time at which it was first seen (Part 4, 7.11.3).
+func TestSourceTimestampOfPolledValues(t *testing.T) {
+	run(t, Limits{}, func(w *world) {
+		c := w.client()
+		defer c.close()
+		sub := c.subscribe(time.Second)
+		v := w.variable("v", int32(0), polledEvery(func(n int32) any { return n / 100 }))
+		c.monitor(sub, v, 1, queue(50, true), sampling(100), filtered(&ua.DataChangeFilter{Trigger: ua.DataChangeTriggerStatusValueTimestamp}))
+		wants(t, "one notification", c.next(5*time.Second), int32(0))
+	})
+}
+
+// TestManagerThatPanics: its items say that nothing was delivered, and others go on.
+func TestManagerThatPanics(t *testing.T) {
+	run(t, Limits{}, func(w *world) {
+		c := w.client()
+		defer c.close()
+		sub := c.subscribe(100 * time.Millisecond)
+		if _, err := w.space.AddNamespace("urn:test:bus"); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.space.Mount(3, panics{}); err != nil {
+			t.Fatal(err)
+		}
+		c.create(sub, ua.MonitoredItemCreateRequest{
+			ItemToMonitor: ua.ReadValueID{NodeID: ua.StringID(3, "x"), AttributeID: ua.AttributeIDValue}, MonitoringMode: ua.MonitoringModeReporting,
+		})
+		c.monitor(sub, w.variable("v", int32(1)), 2)
+		wants(t, "panic", c.next(100*time.Millisecond), int32(1), ua.BadNodeIDUnknown)
+	})
+}
+
+type panics struct{}
+
+func (panics) Watch(context.Context, []addrspace.WatchItem) { panic("watch") }
+func (panics) Unwatch([]addrspace.WatchItem)                { panic("unwatch") }

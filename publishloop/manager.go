@@ -93,18 +93,18 @@ func take(quota *atomic.Int64, n, limit int) bool {
 
 // NewQueue returns the queue of a new session.
 func (m *Manager) NewQueue(identity Identity) *Queue {
-	return &Queue{manager: m, identity: identity}
+	return &Queue{manager: m, identity: &identity}
 }
 
 // IdentityChanged tells of another user of a session, or of other rights of the
 // same. What the session's monitored items may read is checked again.
 func (m *Manager) IdentityChanged(q *Queue, identity Identity) {
 	q.mu.Lock()
-	q.identity = identity
+	q.identity = &identity
 	subs := slices.Clone(q.subs)
 	q.mu.Unlock()
 	for _, s := range subs {
-		s.recheck(q, identity)
+		s.recheck(q, &identity)
 	}
 }
 
@@ -215,9 +215,12 @@ func (m *Manager) finish(s *Subscription, status ua.StatusCode) {
 	items, q, orphan := s.items, s.queue, s.orphan
 	change := statusChange{subscription: s.id, seq: s.state.TakeSeqNum(), status: status}
 	m.keptBytes.Add(-int64(s.keptSize))
+	for i := range s.kept {
+		s.kept[i].release()
+	}
 	s.items, s.kept, s.keptSize, s.spare, s.queue, s.ready = nil, nil, 0, nil, nil, readyList{}
-	s.mu.Unlock()
 	s.wake()
+	s.mu.Unlock()
 	if orphan {
 		m.orphans.Add(-1)
 	}

@@ -21,7 +21,7 @@ func (s *Subscription) encode(t *ticket, notifications bool) *codec.Buffer {
 	limit := m.limits.MessageBytes
 	if peer := t.to.MaxResponse(); peer > 0 {
 		// Room for the rest of the response: sequence numbers and results.
-		limit = min(limit, max(peer-4*(len(s.kept)+t.results.count)-256, 1))
+		limit = min(limit, max(peer-4*(len(s.kept)+int(t.results.count))-256, 1))
 	}
 	seq := s.state.SeqNum
 	if notifications {
@@ -29,7 +29,7 @@ func (s *Subscription) encode(t *ticket, notifications bool) *codec.Buffer {
 		s.makeRoom()
 	}
 
-	buf := codec.GetBuffer(min(192+4*(len(s.kept)+t.results.count)+48*s.ready.count, limit))
+	buf := codec.GetBuffer(min(192+4*(len(s.kept)+int(t.results.count))+48*s.ready.count, limit))
 	dst := appendHeader(buf.B[:0], publishResponseID, now, t.handle, ua.Good)
 	dst = codec.AppendUint32(dst, s.id)
 	dst = s.appendAvailable(dst, seq, notifications)
@@ -86,10 +86,13 @@ func (r *results) appendTo(dst []byte) []byte {
 	}
 	dst = codec.AppendUint32(dst, uint32(r.count))
 	at := len(dst)
-	dst = slices.Grow(dst, 4*r.count)[:at+4*r.count]
+	size := 4 * int(r.count)
+	dst = slices.Grow(dst, size)[:at+size]
 	clear(dst[at:])
-	for _, b := range r.bad {
-		binary.LittleEndian.PutUint32(dst[at+4*b.index:], uint32(b.status))
+	if r.bad != nil {
+		for _, b := range *r.bad {
+			binary.LittleEndian.PutUint32(dst[at+4*int(b.index):], uint32(b.status))
+		}
 	}
 	return dst
 }
@@ -135,12 +138,18 @@ func (s *Subscription) appendDataChanges(dst []byte, now ua.DateTime, end int) [
 
 // keep stores a message for Republish until it is acknowledged.
 func (s *Subscription) keep(seq uint32, body []byte) {
-	mem := s.spare
-	if cap(mem) < len(body) {
-		mem = make([]byte, 0, len(body))
+	m := message{seq: seq}
+	switch {
+	case len(body) <= cap(s.spare):
+		m.body, s.spare = append(s.spare[:0], body...), nil
+	case len(body) <= spareSize:
+		m.body = append(make([]byte, 0, len(body)), body...)
+	default:
+		m.buf = codec.GetBuffer(len(body))
+		m.buf.B = append(m.buf.B[:0], body...)
+		m.body = m.buf.B
 	}
-	s.spare = nil
-	s.kept = append(s.kept, message{seq, append(mem[:0], body...)})
+	s.kept = append(s.kept, m)
 	s.keptSize += len(body)
 	s.manager.keptBytes.Add(int64(len(body)))
 	limits := &s.manager.limits
@@ -178,12 +187,21 @@ func (s *Subscription) forget(seq uint32) bool {
 // discard removes a message. Its memory may serve the next one: the bytes that
 // are being sent are a copy.
 func (s *Subscription) discard(i int) {
-	body := s.kept[i].body
+	m := s.kept[i]
+	body := m.body
 	s.kept = slices.Delete(s.kept, i, i+1)
 	s.keptSize -= len(body)
 	s.manager.keptBytes.Add(-int64(len(body)))
-	if cap(body) <= spareSize && cap(body) > cap(s.spare) {
+	if m.buf == nil && cap(body) > cap(s.spare) {
 		s.spare = body
+	}
+	m.release()
+}
+
+// release gives back pooled memory.
+func (m *message) release() {
+	if m.buf != nil {
+		m.buf.Release()
 	}
 }
 

@@ -21,18 +21,21 @@ type ticket struct {
 // results are the outcomes of the acknowledgements in one Publish request.
 // Nearly always all are Good, and then nothing is allocated for them.
 type results struct {
-	count int
-	bad   []badResult
+	bad   *[]badResult
+	count int32
 }
 
 type badResult struct {
-	index  int
+	index  int32
 	status ua.StatusCode
 }
 
 func (r *results) add(status ua.StatusCode) {
 	if status != ua.Good {
-		r.bad = append(r.bad, badResult{r.count, status})
+		if r.bad == nil {
+			r.bad = new([]badResult)
+		}
+		*r.bad = append(*r.bad, badResult{r.count, status})
 	}
 	r.count++
 }
@@ -49,7 +52,7 @@ type Queue struct {
 
 	mu sync.Mutex
 	// Guarded by mu.
-	identity Identity
+	identity *Identity // never changed, only replaced
 	closed   bool
 	subs     []*Subscription
 	tickets  []ticket // a ring: count of them from first on

@@ -171,7 +171,7 @@ func TestDeadChannel(t *testing.T) {
 		c.monitor(sub, w.variable("v", int32(5)), 1)
 		c.publish()
 		old := c.ch
-		old.dead = true
+		old.die()
 		w.at(100 * time.Millisecond)
 		if c.q.Len() != 0 {
 			t.Errorf("%d parked", c.q.Len())

@@ -4,6 +4,7 @@ import (
 	"container/heap"
 	"context"
 	"math/rand/v2"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 type scheduler struct {
 	manager *Manager
 	kick    chan struct{}
+	single  [1]*poll // owned by the goroutine
 
 	mu sync.Mutex
 	// Guarded by mu.
@@ -174,7 +176,7 @@ func (s *scheduler) next() (due []*poll, wait time.Duration, over bool) {
 		s.running = false
 		return nil, 0, true
 	}
-	for len(s.queue) > 0 && s.queue[0].due <= now {
+	for len(s.queue) > 0 && s.queue[0].due-s.queue[0].slack() <= now {
 		p := heap.Pop(&s.queue).(*poll)
 		due = append(due, p)
 	}
@@ -183,6 +185,10 @@ func (s *scheduler) next() (due []*poll, wait time.Duration, over bool) {
 	}
 	return due, s.queue[0].due - now, false
 }
+
+// slack is by how much earlier a value may be asked for, so that those of many
+// items are asked for together.
+func (p *poll) slack() time.Duration { return min(p.interval/20, 25*time.Millisecond) }
 
 // done puts an entry back after its call. The first time, a part of the interval
 // is added, so that items which were created together are not asked together
@@ -222,7 +228,7 @@ func (s *scheduler) dispatch(due []*poll) {
 	groups := make(map[group][]*poll)
 	for _, p := range due {
 		if p.reader.inline() {
-			p.reader.read(context.Background(), []*poll{p})
+			s.readInline(p)
 			s.done(p, false)
 			continue
 		}
@@ -240,6 +246,20 @@ func (s *scheduler) dispatch(due []*poll) {
 			polls = polls[n:]
 		}
 	}
+}
+
+// readInline asks on the scheduler's own goroutine. A panic in user code costs
+// that one value.
+func (s *scheduler) readInline(p *poll) {
+	defer func() {
+		if r := recover(); r != nil {
+			s.manager.log.Error().Stringer("node", p.it.nodeID).Interface("panic", r).Bytes("stack", debug.Stack()).
+				Msg("panic in the source of a value")
+			p.it.sampled(p, &ua.DataValue{Status: ua.BadInternalError})
+		}
+	}()
+	s.single[0] = p
+	p.reader.read(context.Background(), s.single[:])
 }
 
 const (

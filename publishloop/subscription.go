@@ -16,7 +16,7 @@ type Subscription struct {
 	// Immutable.
 	manager *Manager
 	id      uint32
-	kick    chan struct{} // wakes the goroutine to look at next and state again
+	timer   *time.Timer // wakes the goroutine; set with mu held
 
 	// changed is the list of items that have something to report since the last
 	// cycle, newest first. It is pushed to without a lock.
@@ -25,9 +25,9 @@ type Subscription struct {
 	mu sync.Mutex
 	// Guarded by mu.
 	state    State
-	queue    *Queue   // nil when the session is gone
-	identity Identity // of the session that has or had the subscription last
-	orphan   bool     // counted as one
+	queue    *Queue    // nil when the session is gone
+	identity *Identity // of the session that has or had the subscription last
+	orphan   bool      // counted as one
 	priority uint8
 	interval time.Duration
 	next     time.Duration // when the next cycle ends, on the manager's clock
@@ -50,6 +50,7 @@ type Subscription struct {
 type message struct {
 	seq  uint32
 	body []byte
+	buf  *codec.Buffer // owns a large body, nil for others
 }
 
 // delivery is an encoded PublishResponse and the ticket that it answers.
@@ -68,51 +69,35 @@ func (s *Subscription) ID() uint32 { return s.id }
 // nor a late wake-up makes it drift. Every subscription has the phase of its
 // creation.
 func (s *Subscription) run() {
-	s.mu.Lock()
-	wait := s.next - s.manager.now()
-	s.mu.Unlock()
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	for {
-		select {
-		case <-timer.C:
-		case <-s.kick:
-		}
-		next, closed := s.tick()
-		if closed {
-			return
-		}
-		timer.Reset(next - s.manager.now())
+	defer s.timer.Stop()
+	for s.tick() {
+		<-s.timer.C
 	}
 }
 
-// wake makes the goroutine look again.
-func (s *Subscription) wake() {
-	select {
-	case s.kick <- struct{}{}:
-	default:
-	}
-}
+// wake makes the goroutine look again. mu is held.
+func (s *Subscription) wake() { s.timer.Reset(0) }
 
-// tick ends a publishing cycle when it is time, and returns the time of the next.
-func (s *Subscription) tick() (next time.Duration, closed bool) {
-	now := s.manager.now()
+// tick ends a publishing cycle when it is time, and sets the timer for the next.
+// It reports false when the subscription is closed.
+func (s *Subscription) tick() bool {
 	s.mu.Lock()
 	if s.state.Phase == Closed {
 		s.mu.Unlock()
-		return 0, true
+		return false
 	}
+	now := s.manager.now()
 	due := now >= s.next
 	if due {
 		// Cycles that were missed are not made up for.
 		s.next += ((now-s.next)/s.interval + 1) * s.interval
 	}
-	next = s.next
+	s.timer.Reset(s.next - now)
 	s.mu.Unlock()
 	if due {
 		s.serve(Tick)
 	}
-	return next, false
+	return true
 }
 
 // serve gives a Tick or PublishArrived to the state machine and delivers what is

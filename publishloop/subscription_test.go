@@ -464,3 +464,44 @@ func TestMessagesFitThePeer(t *testing.T) {
 		}
 	})
 }
+
+// TestRetransmissionTotal: over all subscriptions; each still keeps its newest.
+func TestRetransmissionTotal(t *testing.T) {
+	run(t, Limits{RetransmissionTotal: 20_000}, func(w *world) {
+		v := w.variable("v", make([]byte, 1000))
+		var last []answer
+		for i := range 10 {
+			c := w.client()
+			defer c.close()
+			c.monitor(c.subscribe(100*time.Millisecond, counts2(3000, 10, 0)), v, 1)
+			for n := range 5 {
+				x := make([]byte, 1000)
+				x[0], x[1] = byte(i+1), byte(n)
+				set(v, x)
+				c.publish()
+				time.Sleep(100 * time.Millisecond)
+			}
+			last = c.ch.take()
+		}
+		if n := len(last[len(last)-1].resp.AvailableSequenceNumbers); n > 2 {
+			t.Errorf("the last subscription keeps %d", n)
+		}
+		if s := w.m.Stats(); s.KeptBytes > 31_000 {
+			t.Errorf("%d bytes", s.KeptBytes)
+		}
+	})
+}
+
+// TestCloseEndsEverything: what is parked is answered, and no goroutine stays.
+func TestCloseEndsEverything(t *testing.T) {
+	run(t, Limits{}, func(w *world) {
+		c := w.client()
+		c.subscribe(time.Minute)
+		c.publish()
+		w.m.Close()
+		w.m.SessionClosed(c.q, true, ua.BadShutdown)
+		if a := c.one(); a.fault != ua.BadNoSubscription {
+			t.Errorf("%+v", a)
+		}
+	})
+}

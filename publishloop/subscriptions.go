@@ -22,7 +22,7 @@ func (m *Manager) CreateSubscription(q *Queue, req *ua.CreateSubscriptionRequest
 	identity := q.identity
 	q.mu.Unlock()
 	s := &Subscription{
-		manager: m, kick: make(chan struct{}, 1), queue: q, identity: identity, priority: req.Priority,
+		manager: m, timer: time.NewTimer(interval), queue: q, identity: identity, priority: req.Priority,
 		state:    Create(req.PublishingEnabled, lifetime, keepAlive, req.MaxNotificationsPerPublish),
 		interval: interval, next: m.now() + interval, seen: q.arrivals.Load(),
 	}
@@ -38,6 +38,7 @@ func (m *Manager) CreateSubscription(q *Queue, req *ua.CreateSubscriptionRequest
 		code = ua.BadShutdown
 	}
 	if code != ua.Good {
+		s.timer.Stop()
 		s.state.Phase = Closed
 		s.mu.Unlock()
 		m.subscriptions.Add(-1)
@@ -153,7 +154,7 @@ func (m *Manager) TransferSubscriptions(q *Queue, req *ua.TransferSubscriptionsR
 	q.mu.Unlock()
 	resp.Results = slices.Grow(resp.Results[:0], len(req.SubscriptionIDs))
 	for _, id := range req.SubscriptionIDs {
-		resp.Results = append(resp.Results, m.transfer(q, &identity, id, req.SendInitialValues))
+		resp.Results = append(resp.Results, m.transfer(q, identity, id, req.SendInitialValues))
 	}
 	return ua.Good
 }
@@ -171,7 +172,7 @@ func (m *Manager) transfer(q *Queue, identity *Identity, id uint32, sendInitial 
 	s.counts.transfer++
 	old := s.queue
 	if old != q {
-		if !identity.mayTake(&s.identity) {
+		if !identity.mayTake(s.identity) {
 			s.mu.Unlock()
 			return ua.TransferResult{StatusCode: ua.BadUserAccessDenied}
 		}
@@ -200,7 +201,7 @@ func (m *Manager) transfer(q *Queue, identity *Identity, id uint32, sendInitial 
 		old.announce(change)
 		m.refuseAll(old.remove(s), ua.BadNoSubscription)
 	}
-	s.recheck(q, *identity)
+	s.recheck(q, identity)
 	s.serve(PublishArrived) // it may be late, and the new session have tickets
 	return result
 }

@@ -115,7 +115,7 @@ func TestTransferIsForTheSameUser(t *testing.T) {
 				from, to := w.client(), w.client()
 				defer from.close()
 				defer to.close()
-				from.q.identity, to.q.identity = tt.from, tt.to
+				from.q.identity, to.q.identity = &tt.from, &tt.to
 				sub := from.subscribe(time.Second)
 				from.publish()
 				want := ua.BadUserAccessDenied
