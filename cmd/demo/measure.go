@@ -71,29 +71,52 @@ func (l *latency) total() percentiles {
 // varies on the way: timers, queues, encryption, both ends of the network.
 type lateness struct {
 	interval time.Duration
-	earliest time.Time // a publishing time, as far as is known
-	messages int
+	arrived  []time.Time // the first messages, to learn the publishing times from
+	known    bool
+	due      time.Time // one of the publishing times
 }
 
-// of returns the delay of a message that arrives now, once enough are known.
+// learning is how many messages it takes to know the publishing times.
+const learning = 6
+
+// of returns the delay of a message that arrives now, once the times are known.
 func (l *lateness) of(now time.Time) (delay time.Duration, ok bool) {
-	const learning = 4
-	l.messages++
-	if l.messages == 1 {
-		return 0, false // the first values come when they are asked for
-	}
-	if l.messages == 2 || l.interval <= 0 {
-		l.earliest = now
+	if l.interval <= 0 {
 		return 0, false
 	}
-	// The nearest publishing time may be a little after an arrival.
-	since := now.Sub(l.earliest)
-	delay = since - since.Round(l.interval)
-	if delay < 0 {
-		l.earliest = now
+	if !l.known {
+		l.learn(now)
+		return 0, false
+	}
+	since := now.Sub(l.due)
+	if delay = since - since.Round(l.interval); delay < 0 {
+		l.due = now // luckier than all before
 		delay = 0
 	}
-	return delay, l.messages > learning
+	return delay, true
+}
+
+// learn takes that of the first arrivals for punctual behind which the others
+// are least late. The very first does not count: it comes when it is asked for.
+func (l *lateness) learn(now time.Time) {
+	if l.arrived = append(l.arrived, now); len(l.arrived) <= learning {
+		return
+	}
+	least := time.Duration(-1)
+	for _, candidate := range l.arrived[1:] {
+		sum := time.Duration(0)
+		for _, other := range l.arrived[1:] {
+			late := other.Sub(candidate) % l.interval
+			if late < 0 {
+				late += l.interval
+			}
+			sum += late
+		}
+		if least < 0 || sum < least {
+			least, l.due = sum, candidate
+		}
+	}
+	l.known, l.arrived = true, nil
 }
 
 // memoryInUse is what lives on the heap, as of the last collection, and on

@@ -84,8 +84,8 @@ func (st *status) block(n *numbers) []string {
 	}
 	if st.load != nil {
 		lines = append(lines,
-			fmt.Sprintf("  publish delay   p50 %-6s p99 %s", rough(n.delays.p50), rough(n.delays.p99)),
-			fmt.Sprintf("  Read latency    p50 %-6s p99 %s", rough(n.reads.p50), rough(n.reads.p99)),
+			fmt.Sprintf("  publish delay   %s", n.delays.columns()),
+			fmt.Sprintf("  Read latency    %s", n.reads.columns()),
 			fmt.Sprintf("  memory          %-10s per session, both ends", size(st.perSession)))
 	}
 	return append(lines,
@@ -97,8 +97,7 @@ func (st *status) block(n *numbers) []string {
 func (st *status) line(n *numbers) string {
 	text := fmt.Sprintf("sessions=%d notifications/s=%.0f lost=%d", n.Sessions.Sessions, n.rate, n.lost+n.Subscriptions.ValuesLost)
 	if st.load != nil {
-		text += fmt.Sprintf(" publish-delay-p50=%s p99=%s read-p50=%s p99=%s memory/session=%s",
-			rough(n.delays.p50), rough(n.delays.p99), rough(n.reads.p50), rough(n.reads.p99), size(st.perSession))
+		text += fmt.Sprintf(" publish-delay: %s, Read: %s, memory/session=%s", n.delays, n.reads, size(st.perSession))
 	}
 	return text + fmt.Sprintf(" pool-active=%d/%d parked=%d", n.Pool.Active, n.Pool.Size, n.parked)
 }
@@ -112,11 +111,26 @@ func (st *status) summary() []string {
 	if st.load != nil {
 		delays, reads := st.load.delays.total(), st.load.reads.total()
 		lines = append(lines,
-			fmt.Sprintf("publish delay p50 %s, p99 %s of %d; Read latency p50 %s, p99 %s of %d",
-				rough(delays.p50), rough(delays.p99), delays.count, rough(reads.p50), rough(reads.p99), reads.count),
+			fmt.Sprintf("publish delay %s of %d; Read latency %s of %d", delays, delays.count, reads, reads.count),
 			fmt.Sprintf("memory per session %s (server and client, heap and stacks)", size(st.perSession)))
 	}
 	return lines
+}
+
+// String is what a line has; without values there is nothing to say.
+func (p percentiles) String() string {
+	if p.count == 0 {
+		return "unknown yet"
+	}
+	return fmt.Sprintf("p50=%s p99=%s", rough(p.p50), rough(p.p99))
+}
+
+// columns is String for the block.
+func (p percentiles) columns() string {
+	if p.count == 0 {
+		return "..."
+	}
+	return fmt.Sprintf("p50 %-6s p99 %s", rough(p.p50), rough(p.p99))
 }
 
 // rough rounds a time to what can be read at a glance.
