@@ -1,0 +1,363 @@
+package attack
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/uahive/uahive"
+	"github.com/uahive/uahive/addrspace"
+	"github.com/uahive/uahive/codec"
+	"github.com/uahive/uahive/codec/ua"
+	"github.com/uahive/uahive/codec/ua/id"
+	"github.com/uahive/uahive/test/internal/memnet"
+	"github.com/uahive/uahive/test/internal/rawpeer"
+)
+
+// subscriptionMark stands in fuzz inputs for the id of the subscription that
+// the target's session has, which is another one in every process.
+const subscriptionMark = 0xDEADBEEF
+
+// target is a server with something behind every service, and a session on it.
+type target struct {
+	tb      testing.TB
+	server  *uahive.Server
+	net     *memnet.Listener
+	peer    *rawpeer.Peer
+	session *rawpeer.Session
+	sub     uint32
+}
+
+// managed answers for all nodes of a namespace.
+type managed struct{}
+
+func (managed) Read(_ context.Context, items []addrspace.ReadItem) {
+	for i := range items {
+		items[i].Result = ua.DataValue{Value: ua.VariantOf(int32(7))}
+	}
+}
+
+func (managed) Write(_ context.Context, items []addrspace.WriteItem) {
+	for i := range items {
+		items[i].Result = ua.Good
+	}
+}
+
+func (managed) Browse(_ context.Context, items []addrspace.BrowseItem) {
+	for i := range items {
+		items[i].Result = ua.Good
+		items[i].References = []ua.ReferenceDescription{{
+			ReferenceTypeID: ua.NumericID(0, id.Organizes), IsForward: true,
+			NodeID: ua.ExpandedNodeID{NodeID: items[i].NodeID}, NodeClass: ua.NodeClassObject,
+		}}
+	}
+}
+
+func (managed) Call(_ context.Context, items []addrspace.CallItem) {
+	for i := range items {
+		items[i].Result, items[i].Outputs = ua.Good, items[i].Inputs
+	}
+}
+
+func newTarget(tb testing.TB) *target {
+	tb.Helper()
+	server, err := uahive.New(uahive.Config{
+		Endpoint: "opc.tcp://127.0.0.1:4840", ApplicationURI: "urn:test:server", PKI: serverPKI, ShutdownDelay: -1,
+		Security: []uahive.Security{uahive.NoSecurity},
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	x := &target{tb: tb, server: server, net: memnet.Listen()}
+	x.nodes()
+	ctx, cancel := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- server.ServeListener(ctx, x.net) }()
+	tb.Cleanup(func() {
+		cancel()
+		if err := <-served; err != nil {
+			tb.Errorf("Serve: %v", err)
+		}
+	})
+	return x
+}
+
+// nodes makes ns=2;i=1.. with a value or method of each kind, and a manager for
+// namespace 3.
+func (x *target) nodes() {
+	space := x.server.Space()
+	for _, uri := range []string{"urn:test:nodes", "urn:test:managed"} {
+		if _, err := space.AddNamespace(uri); err != nil {
+			x.tb.Fatal(err)
+		}
+	}
+	space.Mount(3, managed{})
+	next := uint32(0)
+	add := func(spec addrspace.NodeSpec) *addrspace.Node {
+		next++
+		spec.ID, spec.BrowseName = ua.NumericID(2, next), ua.QualifiedName{NamespaceIndex: 2, Name: "Node"}
+		if spec.Parent.IsNull() {
+			spec.Parent = ua.NumericID(0, id.ObjectsFolder)
+		}
+		n, err := space.AddNode(spec)
+		if err != nil {
+			x.tb.Fatal(err)
+		}
+		return n
+	}
+	for _, value := range []any{
+		true, int8(1), uint8(1), int16(1), uint16(1), int32(1), uint32(1), int64(1), uint64(1), float32(1), float64(1),
+		"text", []byte("bytes"), time.Unix(0, 0), ua.NumericID(0, 1),
+		ua.QualifiedName{Name: "a"},
+		ua.LocalizedText{Text: "a"},
+		ua.Guid{1},
+		ua.StatusCode(0), &ua.Range{High: 1},
+		[]bool{true},
+		[]int32{1, 2, 3},
+		[]float64{1, 2, 3},
+		[]string{"a", "b"},
+		[][]byte{{1}, {2}},
+		[]ua.NodeID{{}},
+	} {
+		v, err := ua.ValueOf(value)
+		if err != nil {
+			x.tb.Fatal(err)
+		}
+		add(addrspace.NodeSpec{Class: ua.NodeClassVariable, Value: v, AccessLevel: addrspace.ReadWrite})
+	}
+	matrix, err := ua.MatrixVariant([]float64{1, 2, 3, 4, 5, 6}, 2, 3)
+	if err != nil {
+		x.tb.Fatal(err)
+	}
+	add(addrspace.NodeSpec{Class: ua.NodeClassVariable, Value: matrix, AccessLevel: addrspace.ReadWrite})
+	add(addrspace.NodeSpec{Class: ua.NodeClassVariable, DataType: ua.NumericID(0, id.BaseDataType), AccessLevel: addrspace.ReadWrite})
+	for _, inline := range []bool{false, true} {
+		add(addrspace.NodeSpec{
+			Class: ua.NodeClassVariable, DataType: ua.NumericID(0, id.Int32), AccessLevel: addrspace.ReadWrite,
+			Source: &addrspace.Source{
+				Inline: inline,
+				Read:   func(context.Context) (ua.DataValue, error) { return ua.DataValue{Value: ua.VariantOf(int32(1))}, nil },
+				Write:  func(context.Context, ua.DataValue, ua.NumericRange) error { return nil },
+			},
+		})
+		add(addrspace.NodeSpec{
+			Class: ua.NodeClassMethod, ReferenceType: ua.NumericID(0, id.HasComponent),
+			Method: &addrspace.Method{Inline: inline, Func: func(_ context.Context, c *addrspace.Call) error {
+				c.Outputs = c.Inputs
+				return nil
+			}},
+		})
+	}
+}
+
+// connect makes a new channel, session and subscription.
+func (x *target) connect() {
+	if x.peer != nil {
+		x.peer.Conn.Close()
+	}
+	conn, err := x.net.Dial()
+	if err != nil {
+		x.tb.Fatal(err)
+	}
+	x.peer = rawpeer.Connect(x.tb, conn, rawpeer.Config{Patience: 10 * time.Second})
+	x.activate()
+}
+
+func (x *target) activate() {
+	x.session = x.peer.Session()
+	x.sub = rawpeer.Do[*ua.CreateSubscriptionResponse](x.session, &ua.CreateSubscriptionRequest{
+		RequestedPublishingInterval: 10, RequestedLifetimeCount: 100_000, RequestedMaxKeepAliveCount: 1, PublishingEnabled: true,
+	}).SubscriptionID
+	rawpeer.Do[*ua.CreateMonitoredItemsResponse](x.session, &ua.CreateMonitoredItemsRequest{
+		SubscriptionID: x.sub, TimestampsToReturn: ua.TimestampsToReturnBoth,
+		ItemsToCreate: []ua.MonitoredItemCreateRequest{
+			item(ua.NumericID(2, 6)), item(ua.NumericID(2, 22)), item(ua.NumericID(2, 29)), item(ua.NumericID(3, 1)),
+		},
+	})
+}
+
+func item(node ua.NodeID) ua.MonitoredItemCreateRequest {
+	return ua.MonitoredItemCreateRequest{
+		ItemToMonitor:  ua.ReadValueID{NodeID: node, AttributeID: ua.AttributeIDValue},
+		MonitoringMode: ua.MonitoringModeReporting, RequestedParameters: ua.MonitoringParameters{QueueSize: 3},
+	}
+}
+
+// body puts a valid header in front of what follows it in a request.
+func (x *target) body(typeID uint32, rest []byte) []byte {
+	b := ua.NumericID(0, typeID).AppendTo(nil)
+	header := ua.RequestHeader{AuthenticationToken: x.session.Token, Timestamp: ua.DateTimeOf(time.Now()), RequestHandle: 1}
+	b = header.AppendTo(b)
+	mark := binary.LittleEndian.AppendUint32(nil, subscriptionMark)
+	own := binary.LittleEndian.AppendUint32(nil, x.sub)
+	return append(b, bytes.ReplaceAll(rest, mark, own)...)
+}
+
+// rest returns what stands behind the header in an encoded request.
+func rest(req ua.Request) (typeID uint32, b []byte) {
+	b = rawpeer.Encode(req)
+	d := codec.NewDecoder(b, nil)
+	var t ua.NodeID
+	t.DecodeFrom(d)
+	var h ua.RequestHeader
+	h.DecodeFrom(d)
+	return t.Numeric(), b[d.Pos():]
+}
+
+// try sends a request and then a Read, and waits for the answer to the latter:
+// whatever the request was, its channel goes on or ends with a word.
+func (x *target) try(t testing.TB, body []byte) {
+	t.Helper()
+	if len(body) > 60_000 {
+		return
+	}
+	x.peer.SendBody(body)
+	last := x.session.Start(&ua.ReadRequest{
+		TimestampsToReturn: ua.TimestampsToReturnNeither,
+		NodesToRead:        []ua.ReadValueID{{NodeID: ua.NumericID(0, id.Server_ServerStatus_State), AttributeID: ua.AttributeIDValue}},
+	})
+	for {
+		n, answer, err := x.peer.Next(10 * time.Second)
+		switch {
+		case errors.Is(err, rawpeer.ErrQuiet):
+			t.Fatalf("no answer after request %x", body)
+		case err != nil:
+			t.Logf("the channel ended: %v", err)
+			x.connect()
+			return
+		case n != last:
+			continue
+		}
+		if answer.(ua.Response).Header().ServiceResult.IsBad() {
+			x.activate() // the request has closed or changed the session
+		}
+		return
+	}
+}
+
+// seeds are well-formed requests of every service.
+func seeds() []ua.Request {
+	value := ua.ReadValueID{NodeID: ua.NumericID(2, 6), AttributeID: ua.AttributeIDValue}
+	nested := ua.VariantOf(int32(1))
+	for range 20 {
+		nested = ua.SliceVariant([]ua.Variant{nested})
+	}
+	list := []ua.Request{
+		&ua.FindServersRequest{EndpointURL: "opc.tcp://h:1", LocaleIDs: []string{"en"}, ServerURIs: []string{"urn:a"}},
+		&ua.GetEndpointsRequest{EndpointURL: "opc.tcp://h:1", ProfileURIs: []string{"a"}},
+		&ua.CreateSessionRequest{EndpointURL: "opc.tcp://h:1", SessionName: "s", ClientNonce: make([]byte, 32), RequestedSessionTimeout: 1e9},
+		&ua.ActivateSessionRequest{UserIdentityToken: ua.ObjectOf(&ua.AnonymousIdentityToken{PolicyID: "anonymous"}), LocaleIDs: []string{"de"}},
+		&ua.ActivateSessionRequest{UserIdentityToken: ua.ObjectOf(&ua.UserNameIdentityToken{PolicyID: "username_basic256sha256", UserName: "u", Password: []byte("p")})},
+		&ua.ActivateSessionRequest{UserIdentityToken: ua.ObjectOf(&ua.X509IdentityToken{PolicyID: "x", CertificateData: []byte{1}})},
+		&ua.CloseSessionRequest{DeleteSubscriptions: true},
+		&ua.CancelRequest{RequestHandle: 1},
+		&ua.BrowseRequest{RequestedMaxReferencesPerNode: 2, NodesToBrowse: []ua.BrowseDescription{
+			{NodeID: ua.NumericID(0, id.ObjectsFolder), BrowseDirection: ua.BrowseDirectionBoth, ReferenceTypeID: ua.NumericID(0, id.References), IncludeSubtypes: true, ResultMask: 63},
+			{NodeID: ua.NumericID(3, 1), ResultMask: 63},
+			{NodeID: ua.StringID(3, "x")},
+		}},
+		&ua.BrowseNextRequest{ReleaseContinuationPoints: true, ContinuationPoints: [][]byte{make([]byte, 16), nil}},
+		&ua.TranslateBrowsePathsToNodeIDsRequest{BrowsePaths: []ua.BrowsePath{{
+			StartingNode: ua.NumericID(0, id.ObjectsFolder), RelativePath: ua.RelativePath{Elements: []ua.RelativePathElement{
+				{ReferenceTypeID: ua.NumericID(0, id.HierarchicalReferences), IncludeSubtypes: true, TargetName: ua.QualifiedName{Name: "Server"}},
+				{IsInverse: true, TargetName: ua.QualifiedName{NamespaceIndex: 2, Name: "Node"}},
+			}},
+		}}},
+		&ua.RegisterNodesRequest{NodesToRegister: []ua.NodeID{ua.NumericID(2, 1), ua.OpaqueID(1, []byte{1})}},
+		&ua.UnregisterNodesRequest{NodesToUnregister: []ua.NodeID{ua.NumericID(2, 1)}},
+		&ua.ReadRequest{TimestampsToReturn: ua.TimestampsToReturnBoth, MaxAge: 1, NodesToRead: []ua.ReadValueID{
+			value,
+			{NodeID: ua.NumericID(2, 22), AttributeID: ua.AttributeIDValue, IndexRange: "0:1", DataEncoding: ua.QualifiedName{Name: "Default Binary"}},
+			{NodeID: ua.NumericID(2, 27), AttributeID: ua.AttributeIDValue, IndexRange: "0:1,1:2"},
+			{NodeID: ua.NumericID(2, 12), AttributeID: ua.AttributeIDValue, IndexRange: "1"},
+			{NodeID: ua.NumericID(2, 31), AttributeID: ua.AttributeIDValue},
+		}},
+		&ua.ReadRequest{NodesToRead: []ua.ReadValueID{{NodeID: ua.NumericID(2, 29), AttributeID: ua.AttributeIDValue}, {NodeID: ua.GUIDID(3, ua.Guid{1}), AttributeID: 13, IndexRange: "5"}}},
+		&ua.CallRequest{MethodsToCall: []ua.CallMethodRequest{
+			{ObjectID: ua.NumericID(0, id.ObjectsFolder), MethodID: ua.NumericID(2, 30), InputArguments: []ua.Variant{nested}},
+			{ObjectID: ua.NumericID(3, 1), MethodID: ua.NumericID(3, 2), InputArguments: []ua.Variant{ua.VariantOf("x")}},
+		}},
+		&ua.CallRequest{MethodsToCall: []ua.CallMethodRequest{
+			{ObjectID: ua.NumericID(0, id.Server), MethodID: ua.NumericID(0, id.Server_GetMonitoredItems), InputArguments: []ua.Variant{ua.VariantOf(uint32(subscriptionMark))}},
+			{ObjectID: ua.NumericID(0, id.Server), MethodID: ua.NumericID(0, id.Server_ResendData), InputArguments: []ua.Variant{ua.VariantOf(uint32(subscriptionMark))}},
+			{ObjectID: ua.NumericID(0, id.ObjectsFolder), MethodID: ua.NumericID(2, 32), InputArguments: []ua.Variant{ua.VariantOf(1.5)}},
+		}},
+		&ua.CreateMonitoredItemsRequest{SubscriptionID: subscriptionMark, ItemsToCreate: []ua.MonitoredItemCreateRequest{
+			item(value.NodeID),
+			{ItemToMonitor: value, MonitoringMode: ua.MonitoringModeSampling, RequestedParameters: ua.MonitoringParameters{
+				ClientHandle: 1, SamplingInterval: -1, QueueSize: 10, DiscardOldest: true,
+				Filter: ua.ObjectOf(&ua.DataChangeFilter{Trigger: ua.DataChangeTriggerStatusValueTimestamp, DeadbandType: 1, DeadbandValue: 0.5}),
+			}},
+			{ItemToMonitor: ua.ReadValueID{NodeID: ua.NumericID(0, id.Server), AttributeID: ua.AttributeIDEventNotifier}, RequestedParameters: ua.MonitoringParameters{
+				Filter: ua.ObjectOf(&ua.EventFilter{
+					SelectClauses: []ua.SimpleAttributeOperand{{TypeDefinitionID: ua.NumericID(0, id.BaseEventType), BrowsePath: []ua.QualifiedName{{Name: "Message"}}, AttributeID: 13}},
+					WhereClause:   ua.ContentFilter{Elements: []ua.ContentFilterElement{{FilterOperator: ua.FilterOperatorAnd, FilterOperands: []ua.ExtensionObject{ua.ObjectOf(&ua.ElementOperand{Index: 0})}}}},
+				}),
+			}},
+			{ItemToMonitor: ua.ReadValueID{NodeID: ua.NumericID(2, 27), AttributeID: 13, IndexRange: "1,0:1"}, MonitoringMode: ua.MonitoringModeReporting},
+		}},
+		&ua.ModifyMonitoredItemsRequest{SubscriptionID: subscriptionMark, ItemsToModify: []ua.MonitoredItemModifyRequest{{MonitoredItemID: 1, RequestedParameters: ua.MonitoringParameters{QueueSize: 5, SamplingInterval: 1e300}}}},
+		&ua.SetMonitoringModeRequest{SubscriptionID: subscriptionMark, MonitoringMode: ua.MonitoringModeDisabled, MonitoredItemIDs: []uint32{1, 2}},
+		&ua.SetTriggeringRequest{SubscriptionID: subscriptionMark, TriggeringItemID: 1, LinksToAdd: []uint32{1, 2, 3}, LinksToRemove: []uint32{2}},
+		&ua.DeleteMonitoredItemsRequest{SubscriptionID: subscriptionMark, MonitoredItemIDs: []uint32{2, 2}},
+		&ua.CreateSubscriptionRequest{RequestedPublishingInterval: 1, RequestedLifetimeCount: 1 << 31, RequestedMaxKeepAliveCount: 1 << 31, PublishingEnabled: true},
+		&ua.ModifySubscriptionRequest{SubscriptionID: subscriptionMark, RequestedPublishingInterval: 1e300},
+		&ua.SetPublishingModeRequest{PublishingEnabled: true, SubscriptionIDs: []uint32{subscriptionMark}},
+		&ua.PublishRequest{SubscriptionAcknowledgements: []ua.SubscriptionAcknowledgement{{SubscriptionID: subscriptionMark, SequenceNumber: 1}}},
+		&ua.RepublishRequest{SubscriptionID: subscriptionMark, RetransmitSequenceNumber: 1},
+		&ua.TransferSubscriptionsRequest{SubscriptionIDs: []uint32{subscriptionMark, 1}, SendInitialValues: true},
+		&ua.DeleteSubscriptionsRequest{SubscriptionIDs: []uint32{subscriptionMark}},
+		&ua.QueryFirstRequest{}, &ua.HistoryReadRequest{}, &ua.HistoryUpdateRequest{}, &ua.AddNodesRequest{}, &ua.RegisterServerRequest{},
+	}
+	write := &ua.WriteRequest{}
+	for i, v := range []ua.Variant{
+		ua.VariantOf(true), ua.VariantOf(int32(5)), ua.VariantOf("text"), nested, ua.SliceVariant([]int32{1, 2}),
+		ua.SliceVariant([]ua.Variant{ua.VariantOf(int8(1))}),
+		{},
+	} {
+		write.NodesToWrite = append(write.NodesToWrite, ua.WriteValue{
+			NodeID: ua.NumericID(2, uint32(4*i+1)), AttributeID: ua.AttributeIDValue, IndexRange: []string{"", "0", "0:1"}[i%3], Value: ua.DataValue{Value: v},
+		})
+	}
+	matrix, _ := ua.MatrixVariant([]float64{1, 2}, 1, 2)
+	return append(list, write, &ua.WriteRequest{NodesToWrite: []ua.WriteValue{
+		{NodeID: ua.NumericID(2, 27), AttributeID: ua.AttributeIDValue, IndexRange: "0,0:1", Value: ua.DataValue{Value: matrix}},
+		{NodeID: ua.NumericID(2, 28), AttributeID: ua.AttributeIDValue, Value: ua.DataValue{Value: matrix}},
+		{NodeID: ua.NumericID(2, 29), AttributeID: ua.AttributeIDValue, Value: ua.DataValue{Value: ua.VariantOf(int32(1))}},
+		{NodeID: ua.NumericID(3, 1), AttributeID: ua.AttributeIDValue, Value: ua.DataValue{Value: ua.VariantOf(int32(1))}},
+	}})
+}
+
+// FuzzDispatch sends requests with a valid header and anything behind it to an
+// activated session. Nothing may panic, hang, or keep the next request from its
+// answer, and every answer must decode.
+func FuzzDispatch(f *testing.F) {
+	for _, req := range seeds() {
+		typeID, b := rest(req)
+		f.Add(uint16(typeID), b)
+	}
+	x := newTarget(f)
+	x.tb = fuzzing{f}
+	x.connect()
+	f.Fuzz(func(t *testing.T, typeID uint16, rest []byte) {
+		x.try(t, x.body(uint32(typeID), rest))
+	})
+}
+
+// Every request that is cut short or has a byte too many is refused with
+// BadDecodingError, and the session goes on (threat D8).
+func TestThreat_D8_TruncatedRequests(t *testing.T) {
+	x := newTarget(t)
+	x.connect()
+	for _, req := range seeds() {
+		typeID, b := rest(req)
+		step := max(1, len(b)/64)
+		for n := 0; n < len(b); n += step {
+			x.try(t, x.body(typeID, b[:n]))
+		}
+		x.try(t, x.body(typeID, append(bytes.Clone(b), 0)))
+	}
+}
