@@ -316,7 +316,7 @@ func attribute(a ua.AttributeID) func(*ua.MonitoredItemCreateRequest) {
 	return func(r *ua.MonitoredItemCreateRequest) { r.ItemToMonitor.AttributeID = a }
 }
 
-func counts2(lifetime, keepAlive, max uint32) func(*ua.CreateSubscriptionRequest) {
+func counting(lifetime, keepAlive, max uint32) func(*ua.CreateSubscriptionRequest) {
 	return func(r *ua.CreateSubscriptionRequest) {
 		r.RequestedLifetimeCount, r.RequestedMaxKeepAliveCount, r.MaxNotificationsPerPublish = lifetime, keepAlive, max
 	}

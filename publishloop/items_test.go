@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -561,7 +562,7 @@ func TestModeChangesBetweenMessages(t *testing.T) {
 	run(t, Limits{}, func(w *world) {
 		c := w.client()
 		defer c.close()
-		sub := c.subscribe(100*time.Millisecond, counts2(30, 10, 1))
+		sub := c.subscribe(100*time.Millisecond, counting(30, 10, 1))
 		var items []uint32
 		var vars []*addrspace.Variable
 		for i := range 4 {
@@ -1143,7 +1144,10 @@ func TestManagerThatPanics(t *testing.T) {
 			ItemToMonitor: ua.ReadValueID{NodeID: ua.StringID(3, "x"), AttributeID: ua.AttributeIDValue}, MonitoringMode: ua.MonitoringModeReporting,
 		})
 		c.monitor(sub, w.variable("v", int32(1)), 2)
-		wants(t, "panic", c.next(100*time.Millisecond), int32(1), ua.BadNodeIDUnknown)
+		got := c.next(100 * time.Millisecond)
+		if len(got) != 2 || !slices.Contains(got, any(int32(1))) || !slices.Contains(got, any(ua.BadNodeIDUnknown)) {
+			t.Errorf("%v", got)
+		}
 	})
 }
 

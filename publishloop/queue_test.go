@@ -15,7 +15,7 @@ func TestCaseC11TimeoutHint(t *testing.T) {
 	run(t, Limits{}, func(w *world) {
 		c := w.client()
 		defer c.close()
-		c.subscribe(10*time.Minute, counts2(3, 1, 0))
+		c.subscribe(10*time.Minute, counting(3, 1, 0))
 		c.publishFor(0)
 		b := c.publishFor(30_000)
 		d := c.publishFor(10_000)

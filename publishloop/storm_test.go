@@ -14,11 +14,10 @@ import (
 // strict is a channel that checks what a client relies on: numbers that count up
 // per subscription, without gaps, in the order in which messages leave.
 type strict struct {
-	t *testing.T
+	t   *testing.T
+	all *history
 
 	mu   sync.Mutex
-	next map[uint32]uint32 // shared between channels through all
-	all  *history
 	open int // requests without an answer
 }
 

@@ -38,7 +38,7 @@ func TestCaseC2KeepAliveEachCycle(t *testing.T) {
 	run(t, Limits{}, func(w *world) {
 		c := w.client()
 		defer c.close()
-		c.subscribe(time.Second, counts2(3, 1, 0))
+		c.subscribe(time.Second, counting(3, 1, 0))
 		c.publish()
 		c.publish()
 		w.at(1500 * time.Millisecond)
@@ -56,7 +56,7 @@ func TestCaseC3MoreNotifications(t *testing.T) {
 	run(t, Limits{}, func(w *world) {
 		c := w.client()
 		defer c.close()
-		sub := c.subscribe(100*time.Millisecond, counts2(0, 0, 1))
+		sub := c.subscribe(100*time.Millisecond, counting(0, 0, 1))
 		const items = 30
 		for i := range uint32(items) {
 			c.monitor(sub, w.variable(string(rune('A'+i)), int32(i)), i)
@@ -215,7 +215,7 @@ func TestLifetimeExpires(t *testing.T) {
 	run(t, Limits{}, func(w *world) {
 		c := w.client()
 		defer c.close()
-		sub := c.subscribe(time.Second, counts2(3, 1, 0))
+		sub := c.subscribe(time.Second, counting(3, 1, 0))
 		w.at(2500 * time.Millisecond)
 		if w.m.Stats().Subscriptions != 1 {
 			t.Fatal("ended early")
@@ -242,7 +242,7 @@ func TestAnyServiceCallIsASignOfLife(t *testing.T) {
 	run(t, Limits{}, func(w *world) {
 		c := w.client()
 		defer c.close()
-		sub := c.subscribe(time.Second, counts2(3, 1, 0))
+		sub := c.subscribe(time.Second, counting(3, 1, 0))
 		for i := 1; i < 10; i++ {
 			w.at(time.Duration(i)*2*time.Second + time.Millisecond)
 			w.m.AppendRepublish(nil, c.q, sub, 1)
@@ -259,7 +259,7 @@ func TestCyclesDoNotDrift(t *testing.T) {
 		c := w.client()
 		defer c.close()
 		w.at(123 * time.Millisecond)
-		c.subscribe(100*time.Millisecond, counts2(3, 1, 0))
+		c.subscribe(100*time.Millisecond, counting(3, 1, 0))
 		for i := 1; i <= 200; i++ {
 			c.publish()
 			w.at(123*time.Millisecond + time.Duration(i)*100*time.Millisecond)
@@ -403,7 +403,7 @@ func TestPublishingDisabled(t *testing.T) {
 	run(t, Limits{}, func(w *world) {
 		c := w.client()
 		defer c.close()
-		sub := c.subscribe(100*time.Millisecond, counts2(6, 2, 0), func(r *ua.CreateSubscriptionRequest) { r.PublishingEnabled = false })
+		sub := c.subscribe(100*time.Millisecond, counting(6, 2, 0), func(r *ua.CreateSubscriptionRequest) { r.PublishingEnabled = false })
 		v := w.variable("v", int32(0))
 		c.monitor(sub, v, 1)
 		for range 5 {
@@ -473,7 +473,7 @@ func TestRetransmissionTotal(t *testing.T) {
 		for i := range 10 {
 			c := w.client()
 			defer c.close()
-			c.monitor(c.subscribe(100*time.Millisecond, counts2(3000, 10, 0)), v, 1)
+			c.monitor(c.subscribe(100*time.Millisecond, counting(3000, 10, 0)), v, 1)
 			for n := range 5 {
 				x := make([]byte, 1000)
 				x[0], x[1] = byte(i+1), byte(n)
