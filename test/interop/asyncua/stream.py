@@ -79,8 +79,8 @@ async def reconnection(suite, security, report: Report, target) -> None:
                 last, missing = await following(subscription, 20, last, strict=False)
                 expect(len(proxy.connections) > attempts, "the client did not connect again")
                 expect(client.uaclient.session.authentication_token == session, "the session was not kept")
+                expect(subscription.subscription_id == before, "the subscription was not kept")
                 await client.nodes.server_state.read_value()
-                notes.append(f"subscription {'kept' if subscription.subscription_id == before else 'made anew'}")
                 notes.append(f"{missing} changes missing")
             finally:
                 await client.disconnect()

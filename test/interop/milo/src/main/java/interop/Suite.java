@@ -19,6 +19,7 @@ import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import org.bouncycastle.jce.provider.BouncyCastleProvider;
 import org.eclipse.milo.opcua.sdk.client.OpcUaClient;
 import org.eclipse.milo.opcua.sdk.client.identity.AnonymousProvider;
 import org.eclipse.milo.opcua.sdk.client.identity.UsernameProvider;
@@ -102,6 +103,8 @@ public final class Suite {
   }
 
   public static void main(String[] args) throws Exception {
+    // The JDK lacks the name under which this client asks for RSASSA-PSS.
+    java.security.Security.addProvider(new BouncyCastleProvider());
     String endpoint = args.length > 0 ? args[0] : "opc.tcp://127.0.0.1:4840";
     String which = args.length > 1 ? args[1] : "all";
     Thread limit =
@@ -414,9 +417,8 @@ public final class Suite {
         expect(value.getValue().getValue() instanceof UInteger, "value " + value);
         long v = ((UInteger) value.getValue().getValue()).longValue();
         if (last >= 0) {
-          // An item made anew starts with the value that it finds, which may be known.
-          expect(strict ? v == last + 1 : v >= last, v + " came after " + last);
-          missing += Math.max(v - last, 1) - 1;
+          expect(strict ? v == last + 1 : v > last, v + " came after " + last);
+          missing += v - last - 1;
           n--;
         }
         last = v;
@@ -463,9 +465,9 @@ public final class Suite {
             proxy.cut();
             counter.take(20, false);
             expect(proxy.count() > before, "the client did not connect again");
-            String kept = id.equals(counter.subscription.getSubscriptionId()) ? "kept" : "made anew";
+            expect(id.equals(counter.subscription.getSubscriptionId()), "the subscription was not kept");
             client.disconnect();
-            return "subscription " + kept + ", " + counter.missing + " changes missing";
+            return counter.missing + " changes missing";
           }
         });
   }
