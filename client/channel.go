@@ -85,7 +85,7 @@ type channel struct {
 func openChannel(ctx context.Context, cfg *Config, sec *securing, address, url string, crew *crew, stats *counters) (*channel, error) {
 	conn, err := cfg.Dial(ctx, "tcp", address)
 	if err != nil {
-		return nil, &ConnectionError{Op: "dial", Err: err}
+		return nil, &ConnectionError{Op: opDial, Err: err}
 	}
 	ch := &channel{
 		cfg: cfg, sec: sec, crew: crew, stats: stats,
@@ -127,18 +127,18 @@ func (ch *channel) handshake(url string) error {
 	}
 	hello := local.Hello(url)
 	if err := ch.wire.write(hello.AppendTo(nil), ch.cfg.WriteTimeout); err != nil {
-		return &ConnectionError{Op: "hello", Err: err}
+		return &ConnectionError{Op: opHello, Err: err}
 	}
 	frame, err := ch.expect(uasc.TypeAcknowledge, local.ReceiveBuffer)
 	if err != nil {
-		return &ConnectionError{Op: "hello", Err: err}
+		return &ConnectionError{Op: opHello, Err: err}
 	}
 	var ack uasc.Acknowledge
 	if err = ack.Decode(frame); err == nil {
 		ch.limits, err = uasc.Accept(local, ack)
 	}
 	if err != nil {
-		return &ConnectionError{Op: "hello", Err: err}
+		return &ConnectionError{Op: opHello, Err: err}
 	}
 	if err := ch.openFirst(); err != nil {
 		return &ConnectionError{Op: "open secure channel", Err: err}

@@ -39,6 +39,7 @@ type Client struct {
 	// Guarded by mu.
 	changed chan struct{} // closed and replaced when current or ended changes
 	ended   error         // not nil: closed for good
+	closing bool          // Close is at work
 	user    Identity
 	state   ua.ServerState // as the last keep-alive saw it; at first Running
 	subs    map[uint32]*Subscription
@@ -130,7 +131,7 @@ func (c *Client) bind(ctx context.Context, ch *channel) (kept bool, err error) {
 		}
 		// A fault says that the session cannot be had any more: it timed out,
 		// or the server restarted, or it missed the last activation.
-		if isConnectionError(err) || ua.StatusOf(err).Code() == ua.BadServerTooBusy {
+		if isConnectionError(err) || isBusy(err) {
 			return false, err
 		}
 		c.session, ch.authToken = nil, ua.NodeID{}
@@ -276,8 +277,12 @@ func (c *Client) channelClosed(ch *channel, err error) {
 	}
 	c.current.Store(nil)
 	c.signal()
+	closing := c.closing
 	c.mu.Unlock()
 	c.house.pause()
+	if closing {
+		return
+	}
 	if c.cfg.Reconnect.Disabled {
 		c.finish(err)
 		return
@@ -291,9 +296,13 @@ func (c *Client) channelClosed(ch *channel, err error) {
 // returns when nothing of the client runs any more, or when ctx ends; the
 // connection is gone in both cases. A second Close returns nil at once.
 func (c *Client) Close(ctx context.Context) error {
-	ch := c.current.Load()
+	c.mu.Lock()
+	ch, open := c.current.Load(), c.ended == nil
+	c.closing = true
+	c.mu.Unlock()
 	var err error
-	if ch != nil && c.isOpen() {
+	if ch != nil && open {
+		ch.bound.Store(false) // parked requests may be answered BadSessionClosed
 		ctx, cancel := context.WithTimeout(ctx, c.cfg.RequestTimeout)
 		req := ua.CloseSessionRequest{DeleteSubscriptions: true}
 		var resp ua.CloseSessionResponse
@@ -307,12 +316,6 @@ func (c *Client) Close(ctx context.Context) error {
 		err = waitErr
 	}
 	return err
-}
-
-func (c *Client) isOpen() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.ended == nil
 }
 
 // finish ends everything for good. It reports whether it was the first.

@@ -27,6 +27,12 @@ var ErrNotConnected = errors.New("client: not connected")
 
 var errNoRoom = ErrBusy
 
+// What a ConnectionError names.
+const (
+	opDial  = "dial"
+	opHello = "hello"
+)
+
 // ConnectionError says that a connection could not be opened, or broke. Its
 // StatusCode is what the server said, or BadConnectionClosed.
 type ConnectionError struct {

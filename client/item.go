@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/uahive/uahive/codec/ua"
@@ -96,7 +97,7 @@ func (it *Item) Revised() (sampling time.Duration, queue uint32) {
 	return it.sampling, it.queue
 }
 
-// itemBatch is how many items are created by one request. Servers limit it.
+// itemBatch is how many items are created by one request at most.
 const itemBatch = 1000
 
 // Monitor creates monitored items (Part 4, 5.13.2). Changes of items without
@@ -116,12 +117,10 @@ func (s *Subscription) Monitor(ctx context.Context, fn func(Change), items ...Mo
 		// The first change may come before the answer is looked at.
 		s.items[s.handles] = made[i]
 	}
-	id := s.id
 	s.mu.Unlock()
-	t := s.c.cfg.timing(ctx)
-	ch, err := s.c.ready(ctx, t, nil)
+	ch, err := s.c.ready(ctx, s.c.cfg.timing(ctx), nil)
 	if err == nil {
-		err = s.createItems(ctx, ch, id, made)
+		err = s.createItems(ctx, ch, made)
 	}
 	if err != nil {
 		_, _ = s.Unmonitor(ctx, made...) // some may have been created
@@ -138,11 +137,21 @@ func (s *Subscription) Monitor(ctx context.Context, fn func(Change), items ...Mo
 }
 
 // createItems creates items on the server, in several requests where they are
-// many.
-func (s *Subscription) createItems(ctx context.Context, ch *channel, id uint32, items []*Item) error {
-	for len(items) > 0 {
-		n := min(len(items), itemBatch)
-		if err := s.createBatch(ctx, ch, id, items[:n]); err != nil {
+// many, or more than the server takes.
+func (s *Subscription) createItems(ctx context.Context, ch *channel, items []*Item) error {
+	// Restoring the subscription may have created them meanwhile.
+	s.mu.Lock()
+	id := s.id
+	items = slices.DeleteFunc(slices.Clone(items), func(it *Item) bool { return it.id != 0 })
+	s.mu.Unlock()
+	for most := itemBatch; len(items) > 0; {
+		n := min(len(items), most)
+		err := s.createBatch(ctx, ch, id, items[:n])
+		if n > 1 && ua.StatusOf(err) == ua.BadTooManyOperations {
+			most = n / 2
+			continue
+		}
+		if err != nil {
 			return err
 		}
 		items = items[n:]

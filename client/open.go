@@ -154,9 +154,15 @@ func (ch *channel) acceptOpen(frame []byte, r *renewal) (*uasc.Token, uint32, er
 	return token, seq, err
 }
 
+// shortestRenewal keeps a server that grants next to no life from being asked
+// without end.
+const shortestRenewal = 500 * time.Millisecond
+
 // renewTime is when to ask for the next token: at 75 % of the life of this
 // one (Part 4, 5.6.2.1).
-func renewTime(t *uasc.Token) time.Time { return t.Created.Add(t.Lifetime / 4 * 3) }
+func renewTime(t *uasc.Token) time.Time {
+	return t.Created.Add(max(t.Lifetime/4*3, shortestRenewal))
+}
 
 // renew asks for a new token. The old one stays in use until the answer is
 // there, and is accepted from the server until the server uses the new one.

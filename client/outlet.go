@@ -39,15 +39,22 @@ func (s *Subscription) Changes() <-chan Change {
 // end stops the delivery.
 func (s *Subscription) end(reason error) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.outlet.ended {
+	o := &s.outlet
+	if o.ended {
+		s.mu.Unlock()
 		return
 	}
-	s.outlet.ended, s.outlet.reason = true, reason
-	close(s.outlet.done)
-	s.outlet.clear()
-	if s.outlet.changes != nil && !s.outlet.running {
-		close(s.outlet.changes)
+	o.ended, o.reason = true, reason
+	close(o.done)
+	o.clear()
+	if o.changes != nil && !o.running {
+		close(o.changes)
+	}
+	free := o.holding && !o.running // else the consumer's goroutine does it
+	o.holding = o.holding && !free
+	s.mu.Unlock()
+	if free {
+		s.c.hold(-1)
 	}
 }
 

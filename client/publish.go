@@ -28,7 +28,7 @@ const (
 // wanted is how many Publish requests there should be. The caller holds mu.
 func (c *Client) wanted() int {
 	n := len(c.subs)
-	if n == 0 || c.held > 0 {
+	if n == 0 || c.held > 0 || c.closing {
 		return 0
 	}
 	// One more than there are subscriptions lets each answer while the request

@@ -31,9 +31,7 @@ func (c *Client) reconnect() {
 			c.finish(err)
 			return
 		}
-		// A server that came back with another certificate or other endpoints
-		// is found by asking it again.
-		rediscover = !isUnreachable(err)
+		rediscover = mayHaveChanged(err)
 		wait = c.cfg.Reconnect.next(attempt, err)
 		c.cfg.Logger.Info().Err(err).Str("url", c.url).Dur("wait", wait).Msg("reconnect failed")
 		c.emit(Event{Kind: AttemptFailed, Err: err, Wait: wait})
@@ -88,15 +86,28 @@ func (b Backoff) next(attempt int, err error) time.Duration {
 	if shift := attempt - 1; shift < 30 && b.Min<<shift > 0 {
 		d = min(b.Min<<shift, b.Max)
 	}
-	switch ua.StatusOf(err).Code() {
-	case ua.BadServerTooBusy, ua.BadTcpServerTooBusy, ua.BadTooManySessions, ua.BadTcpNotEnoughResources:
+	if isBusy(err) {
 		d = min(max(4*d, time.Second), max(b.Max, time.Second))
 	}
 	return d/2 + rand.N(d/2+1)
 }
 
-// isUnreachable says that nothing was heard from a server.
-func isUnreachable(err error) bool {
+// isBusy says that the server has too much to do for now.
+func isBusy(err error) bool {
+	switch ua.StatusOf(err).Code() {
+	case ua.BadServerTooBusy, ua.BadTcpServerTooBusy, ua.BadTooManySessions, ua.BadTcpNotEnoughResources:
+		return true
+	}
+	return false
+}
+
+// mayHaveChanged says that the endpoints should be discovered again: the server
+// may have come back with another certificate or another configuration. A
+// server that was not reached, or is busy, is not asked.
+func mayHaveChanged(err error) bool {
 	var c *ConnectionError
-	return errors.As(err, &c) && c.Op == "dial"
+	if errors.As(err, &c) && (c.Op == opDial || c.Op == opHello) {
+		return false
+	}
+	return !isBusy(err)
 }

@@ -341,7 +341,7 @@ func TestConnectHonoursItsContext(t *testing.T) {
 		}
 		cfg.Dial = func(context.Context, string, string) (net.Conn, error) { return nil, fmt.Errorf("no route") }
 		var broken *ConnectionError
-		if _, err := Connect(context.Background(), peerURL, cfg); !errors.As(err, &broken) || broken.Op != "dial" {
+		if _, err := Connect(context.Background(), peerURL, cfg); !errors.As(err, &broken) || broken.Op != opDial {
 			t.Error(err)
 		}
 	})

@@ -284,14 +284,13 @@ func (s *Subscription) create(ch *channel) error {
 		return wrap("CreateSubscription", err)
 	}
 	s.mu.Lock()
-	id := s.id
 	items := make([]*Item, 0, len(s.items))
 	for _, it := range s.items {
 		items = append(items, it)
 	}
 	s.mu.Unlock()
 	slices.SortFunc(items, func(a, b *Item) int { return int(a.handle) - int(b.handle) })
-	if err = s.createItems(ctx, ch, id, items); err != nil {
+	if err = s.createItems(ctx, ch, items); err != nil {
 		s.mu.Lock()
 		s.lost = true // half of it is worth nothing
 		s.mu.Unlock()

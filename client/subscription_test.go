@@ -244,6 +244,11 @@ func TestSlowConsumer(t *testing.T) {
 			}
 			close(gate)
 			got.check(t, tt.want...)
+			defer func() {
+				if c.held != 0 {
+					t.Error("still holding")
+				}
+			}()
 			if n := c.Stats().Dropped; n != tt.dropped {
 				t.Errorf("policy %d: %d dropped", tt.overflow, n)
 			}
@@ -392,6 +397,64 @@ func TestAbsurdRevisedValues(t *testing.T) {
 			if n := len(p.requests); n > 200 {
 				t.Errorf("%d requests in ten minutes", n)
 			}
+		})
+	}
+}
+
+func TestItemsAreCreatedInPartsThatTheServerTakes(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPeer(t)
+		p.on["CreateMonitoredItems"] = func(r *peerRequest) ua.Structure {
+			if len(r.body.(*ua.CreateMonitoredItemsRequest).ItemsToCreate) > 100 {
+				return refusal(ua.BadTooManyOperations)
+			}
+			return p.serve(r)
+		}
+		c := p.mustConnect(p.config())
+		defer c.Close(context.Background())
+		sub, err := c.Subscribe(context.Background(), SubscriptionConfig{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		items := make([]MonitorItem, 2500)
+		for i := range items {
+			items[i] = Value(ua.NumericID(1, uint32(i)))
+		}
+		made, err := sub.Monitor(context.Background(), nil, items...)
+		if err != nil || made[0].ID() == 0 || made[2499].ID() == 0 {
+			t.Error(err)
+		}
+	})
+}
+
+// Ending a subscription that held up the Publish requests lets the others go on.
+func TestHeldSubscriptionLetsGoWhenItEnds(t *testing.T) {
+	for _, consumer := range []bool{true, false} {
+		bubble(t, func(t *testing.T) {
+			p := newPeer(t)
+			c := p.mustConnect(p.config())
+			defer c.Close(context.Background())
+			held, err := c.Subscribe(context.Background(), SubscriptionConfig{Queue: 1, Overflow: Hold})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err = held.Monitor(context.Background(), nil, Value(ua.NumericID(1, 7))); err != nil {
+				t.Fatal(err)
+			}
+			if consumer {
+				held.Changes() // its goroutine waits with a change in hand
+			}
+			_, got := subscribe(t, c, SubscriptionConfig{})
+			p.notify(false, 1)
+			p.notify(false, 2)
+			p.notify(false, 3)
+			p.notify(false, 4)
+			synctest.Wait()
+			if err := held.Close(context.Background()); err != nil {
+				t.Error(err)
+			}
+			p.notify(false, 5)
+			got.check(t, 1, 2, 3, 4, 5)
 		})
 	}
 }
