@@ -282,3 +282,29 @@ func BenchmarkTimers(b *testing.B) {
 	used := processTime() - before
 	b.ReportMetric(float64(used.Nanoseconds())/float64(b.N)/(n*span.Seconds()/0.1), "cpu-ns/cycle")
 }
+
+// BenchmarkCreateDelete10000Items is CreateMonitoredItems and DeleteMonitoredItems
+// with 10,000 items on one variable.
+func BenchmarkCreateDelete10000Items(b *testing.B) {
+	w := newWorld(b, Limits{})
+	defer w.end()
+	c := w.client()
+	defer c.close()
+	v := w.variable("v", 0.0)
+	id := c.subscribe(10 * time.Minute)
+	const items = 10_000
+	var reqs []ua.MonitoredItemCreateRequest
+	for i := range uint32(items) {
+		reqs = append(reqs, request(v, i))
+	}
+	var resp ua.DeleteMonitoredItemsResponse
+	b.ReportAllocs()
+	for b.Loop() {
+		del := &ua.DeleteMonitoredItemsRequest{SubscriptionID: id}
+		for _, r := range c.create(id, reqs...) {
+			del.MonitoredItemIDs = append(del.MonitoredItemIDs, r.MonitoredItemID)
+		}
+		w.m.DeleteMonitoredItems(c.q, del, &resp)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/items, "ns/item")
+}
