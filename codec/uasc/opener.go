@@ -62,7 +62,8 @@ func NewOpener(c OpenerConfig) *Opener {
 // Install adds a token that was issued. The first one also sets the channel's
 // id. A renewed one becomes current when the peer first uses it, and everything
 // older is then forgotten; until then, or until it expires, the old one is
-// accepted (Part 4, 5.6.2.1).
+// accepted (Part 4, 5.6.2.1). Of too many renewals the oldest that was not used
+// is given up, never the token in use.
 func (o *Opener) Install(tok *Token) {
 	o.channelID = tok.ChannelID
 	for i, t := range o.tokens {
@@ -71,7 +72,7 @@ func (o *Opener) Install(tok *Token) {
 			return
 		}
 	}
-	copy(o.tokens[:], o.tokens[1:])
+	copy(o.tokens[1:], o.tokens[2:])
 	o.tokens[maxTokens-1] = tok
 }
 
@@ -194,6 +195,10 @@ func (t *Token) open(chunk []byte) ([]byte, error) {
 
 // Assembling reports whether a message is waiting for more chunks.
 func (o *Opener) Assembling() bool { return o.asm.active }
+
+// LimitMessage sets the largest message from now on, one that is in assembly
+// included. It allows a peer more, or less, than when the Opener was made.
+func (o *Opener) LimitMessage(bytes uint32) { o.asm.maxBytes = int(min(bytes, 1<<31-1)) }
 
 // Recycle frees the buffer of the last assembled message: its Body must not be
 // used any more. Call it once the message has been dealt with, since otherwise

@@ -59,8 +59,9 @@ func TestRenewalOverlap(t *testing.T) {
 	}
 }
 
-// Renewing again and again holds no more tokens (threat S10), and a client that
-// renews twice in a row may still use what it got first (threat R3).
+// Renewing again and again holds no more tokens (threat S10) and does not take
+// away the one in use; a client that renews twice in a row may still use what it
+// got first (threat R3).
 func TestRenewalFloodHoldsFewTokens(t *testing.T) {
 	s := suites[2]
 	l := s.link(t, Limits{}, nil)
@@ -70,7 +71,8 @@ func TestRenewalFloodHoldsFewTokens(t *testing.T) {
 		clients = append(clients, c)
 		l.opener.Install(srv)
 	}
-	for _, c := range clients[len(clients)-maxTokens:] {
+	wantBody(t, l.open(t, l.seal(t, 1, []byte("x"))), 1, []byte("x")) // with the token in use
+	for _, c := range clients[len(clients)-maxTokens+1:] {
 		l.sealer.Use(c)
 		wantBody(t, l.open(t, l.seal(t, 1, []byte("x"))), 1, []byte("x"))
 	}
