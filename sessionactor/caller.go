@@ -64,7 +64,9 @@ func (s *Session) identity() publishloop.Identity {
 	}
 	if bound := s.bound.Load(); bound != nil && bound.user != nil {
 		id.Anonymous = bound.user.Kind == Anonymous
-		id.User = bound.user.Name
+		// The kind belongs to the name: a certificate's subject is never the
+		// user of the same name.
+		id.User = bound.user.Kind.String() + ":" + bound.user.Name
 	}
 	return id
 }

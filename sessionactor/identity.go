@@ -22,6 +22,14 @@ const (
 	UserName
 )
 
+// String returns the standard's name of the token type.
+func (k IdentityKind) String() string {
+	if k == UserName {
+		return "UserName"
+	}
+	return "Anonymous"
+}
+
 // Credentials are what a client claims to be. They are complete: signatures are
 // verified and secrets decrypted.
 type Credentials struct {
