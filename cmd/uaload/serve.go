@@ -4,6 +4,8 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"net/http"
+	_ "net/http/pprof" // the handlers of -pprof
 	"os"
 	"runtime"
 	"time"
@@ -30,9 +32,13 @@ func serve(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("uaload serve", flag.ContinueOnError)
 	endpoint := flags.String("endpoint", "opc.tcp://127.0.0.1:4841", "address to listen on")
 	sessions := flags.Int("max-sessions", 10_000, "largest number of sessions")
+	profile := flags.String("pprof", "", "address of a profiling page, such as 127.0.0.1:6060")
 	verbose := flags.Bool("v", false, "log life-cycle events")
 	if err := flags.Parse(args); err != nil {
 		return err
+	}
+	if *profile != "" {
+		go func() { fmt.Fprintln(os.Stderr, "uaload: -pprof:", http.ListenAndServe(*profile, nil)) }()
 	}
 	start := time.Now()
 	log := zerolog.Nop()
