@@ -141,16 +141,19 @@ func (s *Service) dispatch(x *exchange) {
 		return
 	}
 	x.raw = x.raw[d.Pos():]
-	x.header.DecodeFrom(d)
-	if d.Err() != nil {
-		x.fault(ua.StatusOf(d.Err()))
-		return
-	}
 	e := entryOf(typeID)
+	x.header.DecodeFrom(d)
 	if e == nil {
 		// The type is unknown, abstract, a response, or not offered: the same
-		// answer for all (Part 4, 7.38.2).
+		// answer for all (Part 4, 7.38.2), whatever stands behind it.
+		if d.Err() != nil {
+			x.header = ua.RequestHeader{}
+		}
 		x.fault(ua.BadServiceUnsupported)
+		return
+	}
+	if d.Err() != nil {
+		x.fault(ua.StatusOf(d.Err()))
 		return
 	}
 	x.entry = e
