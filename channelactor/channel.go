@@ -34,9 +34,9 @@ type Channel struct {
 	endpointURL string      // what the client used to reach the server
 
 	// Owned by the reader.
-	opener  *uasc.Opener
-	pending *uasc.Token // renewed, and not yet used by the client
-	stage   stage
+	opener *uasc.Opener
+	inUse  *uasc.Token // with which answers are sealed
+	stage  stage
 
 	// Guarded by send, the owner word of the send state. Whoever holds it
 	// seals and writes; the socket's out fields belong to it too. It is held
@@ -54,8 +54,11 @@ type Channel struct {
 	sessions atomic.Int32 // activated sessions that use the channel
 	closing  sync.Once
 	reason   atomic.Pointer[CloseReason]
-	opened   atomic.Bool
-	place    place // in the admission list, guarded by the admission lock
+	// lastWrite is the moment, on the server's clock, until which a channel that
+	// ends may write.
+	lastWrite atomic.Int64
+	opened    atomic.Bool
+	place     place // in the admission list, guarded by the admission lock
 
 	deadlines deadlines // guarded by its own lock
 	// Local belongs to the service: what it wants to find again on each

@@ -24,6 +24,7 @@ const (
 	reasonEvicted   reasonCode = "made room for another channel"
 	reasonShutdown  reasonCode = "server shuts down"
 	reasonRequested reasonCode = "closed by service"
+	reasonPanic     reasonCode = "panic"
 )
 
 // CloseReason says why a channel ended.
@@ -49,11 +50,14 @@ func (c *Channel) Close(code ua.StatusCode) {
 func (c *Channel) close(reason CloseReason) {
 	c.closing.Do(func() {
 		c.reason.Store(&reason)
+		c.server.count(reason.Code)
 		now := time.Now()
+		c.lastWrite.Store(int64(c.server.since() + linger))
+		// Deadlines are set by others too, who look at done afterwards: closed
+		// first, none of them stays.
+		close(c.done)
 		c.sock.conn.SetReadDeadline(now.Add(-time.Second))
 		c.sock.conn.SetWriteDeadline(now.Add(linger))
-		c.server.count(reason.Code)
-		close(c.done)
 	})
 }
 
@@ -67,13 +71,26 @@ func (c *Channel) ended() bool {
 	}
 }
 
-// writeTimeout is how long the peer may leave a write waiting: little once the
-// channel ends.
-func (c *Channel) writeTimeout() time.Duration {
-	if c.ended() {
-		return linger
+// write blocks until b is written, or the peer has left it waiting for the write
+// time-out. The send state is held.
+func (c *Channel) write(b []byte) error {
+	if err := c.limitWrite(time.Now().Add(c.server.limits.WriteTimeout)); err != nil {
+		return err
 	}
-	return c.server.limits.WriteTimeout
+	if _, err := c.sock.conn.Write(b); err != nil {
+		return err
+	}
+	return c.limitWrite(time.Time{}) // writes that do not block know no time
+}
+
+// limitWrite sets the deadline of writes. Once the channel ends, what counts is
+// the time for all its last bytes together.
+func (c *Channel) limitWrite(t time.Time) error {
+	err := c.sock.conn.SetWriteDeadline(t)
+	if c.ended() {
+		err = c.sock.conn.SetWriteDeadline(c.server.start.Add(time.Duration(c.lastWrite.Load())))
+	}
+	return err
 }
 
 // sayError sends the Error message of the reason, as the last thing the peer gets.
@@ -85,7 +102,7 @@ func (c *Channel) sayError() {
 	c.sendMu.Lock()
 	defer c.sendMu.Unlock()
 	if c.unsent == nil {
-		_ = c.sock.write((&uasc.ErrorMessage{Code: reason.Status}).AppendTo(nil), linger)
+		_ = c.write((&uasc.ErrorMessage{Code: reason.Status}).AppendTo(nil))
 	}
 }
 

@@ -49,6 +49,15 @@ type Limits struct {
 	// SendQueueBytes is how much a channel may have queued for a peer that
 	// reads slowly before its requests are no longer read. Default 1 MiB.
 	SendQueueBytes int64
+	// MaxSendQueueBytes is how much a channel may have queued at all: answers
+	// to earlier requests and notifications come though nothing more is read.
+	// Beyond it the channel is closed. Default 32 MiB and two messages.
+	MaxSendQueueBytes int64
+	// UnprovenMessage is the largest request on a channel without an activated
+	// session. What comes before a session is small; it stops strangers from
+	// holding the memory of large messages, and of what they decode to. Default
+	// 256 KiB.
+	UnprovenMessage uint32
 	// InFlight is the number of requests of one channel that wait for the
 	// worker pool; beyond it the socket is not read. Parked Publish requests do
 	// not count. Default 1,000.
@@ -77,6 +86,10 @@ func (l Limits) WithDefaults() Limits {
 	setDefault(&l.AssemblyBytes, 256<<20)
 	l.AssemblyBytes = max(l.AssemblyBytes, 2*int64(l.MaxMessage))
 	setDefault(&l.SendQueueBytes, 1<<20)
+	setDefault(&l.MaxSendQueueBytes, 32<<20+2*int64(l.MaxMessage))
+	l.MaxSendQueueBytes = max(l.MaxSendQueueBytes, l.SendQueueBytes)
+	setDefault(&l.UnprovenMessage, 256<<10)
+	l.UnprovenMessage = min(max(l.UnprovenMessage, 64<<10), l.MaxMessage)
 	setDefault(&l.InFlight, 1000)
 	return l
 }

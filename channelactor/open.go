@@ -115,7 +115,7 @@ func (o *opening) parse() error {
 		return fmt.Errorf("no such channel on this connection: %w", ua.BadTcpSecureChannelUnknown)
 	}
 	c.id = nonZero(&c.server.nextChannel)
-	c.opener = uasc.NewOpener(uasc.OpenerConfig{Limits: c.limits, Budget: &c.server.budget})
+	c.opener = uasc.NewOpener(uasc.OpenerConfig{Limits: c.limits, Budget: (*channelBudget)(c)})
 	if !policy.Secure() {
 		return nil
 	}
@@ -304,15 +304,15 @@ func (o *opening) answer() bool {
 	c.opener.Install(o.token)
 	if c.stage != stageLive {
 		c.sealer.Use(o.token)
+		c.inUse = o.token
 		c.stage = stageLive
 		c.opened.Store(true)
 		c.server.stats.opened.Add(1)
 	} else {
-		c.pending = o.token
 		c.server.stats.renewed.Add(1)
 	}
 	c.live(o.lifetime + o.lifetime/tokenTolerance)
-	if err := c.sock.write(frame, c.writeTimeout()); err != nil {
+	if err := c.write(frame); err != nil {
 		c.close(CloseReason{Code: reasonWrite, Err: err})
 		return false
 	}

@@ -84,6 +84,9 @@ type world struct {
 func newWorld(t testing.TB, limits Limits) *world {
 	t.Helper()
 	w := &world{t: t, echo: new(echo), group: new(actors.Group), store: testPKI(t, "urn:test:server", serverKey())}
+	if limits.UnprovenMessage == 0 {
+		limits.UnprovenMessage = 1 << 30 // these channels have no sessions
+	}
 	lane := actors.NewPool(actors.PoolConfig{Size: 2})
 	w.Server = NewServer(Config{
 		Service: w.echo, PKI: w.store, Lane: lane, Group: w.group, Limits: limits,

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"runtime/debug"
 
 	"github.com/uahive/uahive/codec/ua"
 	"github.com/uahive/uahive/codec/uasc"
@@ -26,6 +27,7 @@ const headerSize = 8
 // channel with it.
 func (c *Channel) read() {
 	defer c.finish()
+	defer c.survive()
 	c.enterStage(c.server.limits.HelloTimeout)
 	for {
 		if !c.awaitDrain() || !c.awaitCredit() {
@@ -43,16 +45,34 @@ func (c *Channel) read() {
 				c.setDeadline()
 				continue
 			}
-			if errors.Is(err, io.EOF) {
-				err = nil
+			switch {
+			case errors.Is(err, io.EOF):
+				c.close(CloseReason{Code: reasonPeer})
+			case errors.Is(err, errInputBudget):
+				c.close(CloseReason{Code: reasonBusy, Status: ua.BadTcpNotEnoughResources, Err: err})
+			default:
+				c.close(CloseReason{Code: reasonPeer, Err: err})
 			}
-			c.close(CloseReason{Code: reasonPeer, Err: err})
 			return
 		}
 		if !c.handlePending() {
 			return
 		}
 	}
+}
+
+// survive turns a panic into the end of this one channel. What runs on a
+// reader's goroutine is fed by a stranger; a bug that one of them finds must not
+// end the process for all others. It is a bug all the same, and logged as such.
+func (c *Channel) survive() {
+	p := recover()
+	if p == nil {
+		return
+	}
+	c.server.stats.panics.Add(1)
+	c.server.log.Error().Str("peer", c.remote).Uint32("channel", c.id).Interface("panic", p).
+		Bytes("stack", debug.Stack()).Msg("panic while serving a channel")
+	c.close(CloseReason{Code: reasonPanic, Status: ua.BadInternalError})
 }
 
 // finish ends what the reader owns and tells the service.
@@ -74,6 +94,7 @@ func (c *Channel) finish() {
 func (c *Channel) handlePending() bool {
 	var batch *Batch
 	goOn := true
+	c.sock.want = 0
 	for goOn && !c.ended() {
 		buf := c.sock.pending()
 		if len(buf) < headerSize {
@@ -92,6 +113,7 @@ func (c *Channel) handlePending() bool {
 		}
 		size := int(header.Size)
 		if len(buf) < size {
+			c.sock.want = size
 			break
 		}
 		c.sock.consume(size)
@@ -144,13 +166,14 @@ func (c *Channel) handleChunk(header uasc.Header, chunk []byte, batch *Batch) bo
 
 // message opens a symmetric chunk and serves the request that it completes.
 func (c *Channel) message(header uasc.Header, chunk []byte, batch *Batch) bool {
+	c.opener.LimitMessage(c.maxMessage())
 	m, err := c.opener.Open(chunk)
 	if err != nil {
 		c.fail(err)
 		return false
 	}
-	if c.pending != nil && m.TokenID == c.pending.ID {
-		c.followToken()
+	if token := c.opener.Token(); token != c.inUse {
+		c.followToken(token)
 	}
 	if !m.Done {
 		return true
@@ -160,18 +183,49 @@ func (c *Channel) message(header uasc.Header, chunk []byte, batch *Batch) bool {
 		return false
 	}
 	c.server.stats.requests.Add(1)
-	c.server.config.Service.Serve(batch, Request{ID: m.RequestID, Body: m.Body})
+	request := Request{ID: m.RequestID, Body: m.Body}
+	if len(m.Body) > largeRequest {
+		return c.serveLarge(batch, request)
+	}
+	c.server.config.Service.Serve(batch, request)
+	c.opener.Recycle()
+	return true
+}
+
+// maxMessage is the largest request that is taken now.
+func (c *Channel) maxMessage() uint32 {
+	if c.sessions.Load() == 0 {
+		return c.server.limits.UnprovenMessage
+	}
+	return c.limits.MaxMessage
+}
+
+// largeRequest is the size in bytes from which requests are served only a few at
+// a time.
+const largeRequest = 64 << 10
+
+// serveLarge serves a request whose decoded form may be many times its size, and
+// holds back others of the kind meanwhile: memory is bounded by what runs and not
+// by the number of peers. Serving does not wait for anything.
+func (c *Channel) serveLarge(batch *Batch, request Request) bool {
+	select {
+	case c.server.large <- struct{}{}:
+	case <-c.done:
+		return false
+	}
+	defer func() { <-c.server.large }()
+	c.server.config.Service.Serve(batch, request)
 	c.opener.Recycle()
 	return true
 }
 
 // followToken seals with the renewed token from now on, since the client has
 // used it (Part 4, 5.6.2.1).
-func (c *Channel) followToken() {
+func (c *Channel) followToken(token *uasc.Token) {
 	c.sendMu.Lock()
-	c.sealer.Use(c.pending)
+	c.sealer.Use(token)
 	c.sendMu.Unlock()
-	c.pending = nil
+	c.inUse = token
 }
 
 // fail ends the channel for something that the peer sent.
@@ -212,7 +266,7 @@ func (c *Channel) sendRaw(frame []byte) bool {
 	c.sendMu.Lock()
 	err := c.flushLocked()
 	if err == nil {
-		err = c.sock.write(frame, c.writeTimeout())
+		err = c.write(frame)
 	}
 	c.sendMu.Unlock()
 	if err != nil {

@@ -1,6 +1,7 @@
 package channelactor
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/uahive/uahive/codec"
@@ -11,17 +12,18 @@ import (
 // kernel takes at once; else, and for the rest, the actor does it.
 func (c *Channel) send(buf *codec.Buffer) {
 	size := int64(len(buf.B))
-	c.queued.Add(size)
+	if c.queued.Add(size) > c.server.limits.MaxSendQueueBytes {
+		// The reader was held back long ago: these are answers that were owed.
+		buf.Release()
+		c.queued.Add(-size)
+		c.close(CloseReason{Code: reasonWrite, Err: errSendQueue})
+		return
+	}
 	if !c.sendMu.TryLock() {
 		c.post(buf)
 		return
 	}
-	if c.unsent != nil || c.outbox.Len() > 0 {
-		c.sendMu.Unlock()
-		c.post(buf)
-		return
-	}
-	if c.sock.raw == nil {
+	if c.unsent != nil || c.outbox.Len() > 0 || c.sock.raw == nil {
 		c.sendMu.Unlock()
 		c.post(buf)
 		return
@@ -39,12 +41,23 @@ func (c *Channel) send(buf *codec.Buffer) {
 	case n == len(buf.B):
 		buf.Release()
 		c.sendMu.Unlock()
-		c.queued.Add(-size)
+		c.left(size)
 		c.server.stats.bytesOut.Add(uint64(n))
 	default:
 		c.unsent, c.written = buf, n
 		c.sendMu.Unlock()
 		c.outbox.Post(nil) // wakes the actor
+	}
+}
+
+// errSendQueue says in the log why a channel was closed.
+var errSendQueue = errors.New("more is queued than one peer may have")
+
+// left counts bytes that have left. The reader may wait for that, though the
+// actor, which tells it after each of its own writes, was not needed.
+func (c *Channel) left(size int64) {
+	if now := c.queued.Add(-size); now+size > c.server.limits.SendQueueBytes {
+		signal(c.drained)
 	}
 }
 
@@ -91,9 +104,8 @@ func (c *Channel) flush() {
 }
 
 func (c *Channel) flushLocked() error {
-	timeout := c.writeTimeout()
 	if c.unsent != nil {
-		err := c.sock.write(c.unsent.B[c.written:], timeout)
+		err := c.write(c.unsent.B[c.written:])
 		c.dropUnsentLocked()
 		if err != nil {
 			return err
@@ -126,7 +138,7 @@ func (c *Channel) writeQueue(queue []*codec.Buffer) error {
 			failed = c.sealer.SealAll(first.B)
 		}
 		if failed == nil {
-			failed = c.sock.write(first.B, c.writeTimeout())
+			failed = c.write(first.B)
 		}
 		first.Release()
 		c.queued.Add(int64(-size))

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"net"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -49,6 +50,8 @@ type Server struct {
 	stats     counters
 	decoding  codec.Limits
 
+	large chan struct{} // holds one for each large request that is being served
+
 	nextChannel atomic.Uint32
 	nextToken   atomic.Uint32
 
@@ -63,6 +66,7 @@ func NewServer(config Config) *Server {
 	s := &Server{
 		config: config, limits: config.Limits.WithDefaults(), log: config.Logger, start: time.Now(),
 		listeners: make(map[net.Listener]struct{}), closing: make(chan struct{}),
+		large: make(chan struct{}, max(2, runtime.GOMAXPROCS(0))),
 	}
 	s.admission = newAdmission(&s.limits)
 	s.budget.limit = s.limits.AssemblyBytes
@@ -147,7 +151,7 @@ func (s *Server) admit(conn net.Conn) {
 		drained: make(chan struct{}, 1),
 		credit:  make(chan struct{}, 1),
 	}
-	c.sock.init(conn)
+	c.sock.init(conn, (*channelBudget)(c))
 	evicted, admitted := s.admission.enter(c)
 	if evicted != nil {
 		s.stats.evicted.Add(1)

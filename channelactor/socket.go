@@ -1,11 +1,12 @@
 package channelactor
 
 import (
+	"errors"
 	"net"
 	"syscall"
-	"time"
 
 	"github.com/uahive/uahive/codec"
+	"github.com/uahive/uahive/codec/uasc"
 )
 
 // readSize is the room that a reader offers to one read call: one chunk of the
@@ -28,6 +29,9 @@ type socket struct {
 	// Owned by the reader.
 	in       *codec.Buffer // nil while there is no byte of a message
 	consumed int           // bytes of in that have been handled
+	want     int           // size of the chunk whose beginning is in, 0 when it is not known
+	taken    int           // bytes that in has of the budget while its reader waits
+	budget   uasc.Budget
 	readErr  error
 	readFunc func(fd uintptr) bool
 
@@ -38,8 +42,8 @@ type socket struct {
 	writeFunc func(fd uintptr) bool
 }
 
-func (s *socket) init(conn net.Conn) {
-	s.conn = conn
+func (s *socket) init(conn net.Conn, budget uasc.Budget) {
+	s.conn, s.budget = conn, budget
 	s.poll(conn)
 }
 
@@ -53,9 +57,27 @@ func (s *socket) pending() []byte {
 
 func (s *socket) consume(n int) { s.consumed += n }
 
-// settle gives the buffer back, or keeps what is left of an unfinished chunk
-// in the smallest one that holds it.
-func (s *socket) settle() {
+// errInputBudget says that too much memory is held by the beginnings of chunks.
+var errInputBudget = errors.New("no memory for an unfinished chunk")
+
+// settle gives the buffer back, or keeps what is left of an unfinished chunk:
+// a little in a small buffer, more only when the budget allows.
+func (s *socket) settle() error {
+	s.compact()
+	held := 0
+	if s.in != nil && cap(s.in.B) > narrowSize {
+		held = cap(s.in.B)
+	}
+	if more := held - s.taken; more > 0 && !s.budget.Take(more) {
+		return errInputBudget
+	} else if more < 0 {
+		s.budget.Give(-more)
+	}
+	s.taken = held
+	return nil
+}
+
+func (s *socket) compact() {
 	if s.in == nil {
 		return
 	}
@@ -75,17 +97,20 @@ func (s *socket) settle() {
 	s.consumed = 0
 }
 
-// widen makes room for a whole read, keeping the unfinished bytes.
+// widen makes room for a read, keeping the unfinished bytes. It is as large as
+// the chunk that they begin where that is larger than a whole read, but not
+// larger, so that unfinished chunks hold little more than their peers have sent.
 func (s *socket) widen(room int) {
 	if s.in == nil {
 		s.in = codec.GetBuffer(room)
 		s.in.B = s.in.B[:0]
 		return
 	}
-	if cap(s.in.B)-len(s.in.B) >= room/2 {
+	room = max(room, s.want)
+	if cap(s.in.B) >= room && len(s.in.B) < cap(s.in.B) {
 		return
 	}
-	big := codec.GetBuffer(len(s.in.B) + room)
+	big := codec.GetBuffer(max(room, len(s.in.B)+narrowSize))
 	big.B = append(big.B[:0], s.in.B...)
 	s.in.Release()
 	s.in = big
@@ -93,7 +118,9 @@ func (s *socket) widen(room int) {
 
 // fill waits for bytes and adds all there are to the pending ones.
 func (s *socket) fill() error {
-	s.settle()
+	if err := s.settle(); err != nil {
+		return err
+	}
 	if s.raw == nil {
 		s.widen(narrowSize)
 		n, err := s.conn.Read(s.in.B[len(s.in.B):cap(s.in.B)])
@@ -125,21 +152,12 @@ func (s *socket) tryWrite(b []byte) (int, error) {
 	return s.written, s.writeErr
 }
 
-// write blocks until b is written or the peer has not read for the timeout.
-func (s *socket) write(b []byte, timeout time.Duration) error {
-	if err := s.conn.SetWriteDeadline(time.Now().Add(timeout)); err != nil {
-		return err
-	}
-	if _, err := s.conn.Write(b); err != nil {
-		return err
-	}
-	return s.conn.SetWriteDeadline(time.Time{})
-}
-
 func (s *socket) releaseInput() {
 	if s.in != nil {
 		s.in.Release()
 		s.in = nil
 	}
 	s.consumed = 0
+	s.budget.Give(s.taken)
+	s.taken = 0
 }

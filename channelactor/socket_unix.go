@@ -38,8 +38,8 @@ func (s *socket) readOnce(fd uintptr) bool {
 			return true
 		case errors.Is(err, syscall.EINTR):
 		case errors.Is(err, syscall.EAGAIN):
-			s.settle()
-			return false
+			s.readErr = s.settle()
+			return s.readErr != nil
 		default:
 			s.readErr = err
 			return true

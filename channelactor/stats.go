@@ -17,13 +17,14 @@ type Stats struct {
 	Requests        uint64 // requests that were handed to the service
 	BytesIn         uint64
 	BytesOut        uint64
-	AssemblyBytes   int64 // held by unfinished messages now
+	Panics          uint64 // bugs that ended a channel
+	AssemblyBytes   int64  // held by unfinished messages now
 }
 
 type counters struct {
 	accepted, opened, renewed, refusedBusy, evicted, refusedSecurity atomic.Uint64
 	timedOut, slowClosed, protocolErrors, requests                   atomic.Uint64
-	bytesIn, bytesOut                                                atomic.Uint64
+	bytesIn, bytesOut, panics                                        atomic.Uint64
 }
 
 // Stats returns the counters of this moment.
@@ -42,6 +43,7 @@ func (s *Server) Stats() Stats {
 		Requests:        s.stats.requests.Load(),
 		BytesIn:         s.stats.bytesIn.Load(),
 		BytesOut:        s.stats.bytesOut.Load(),
+		Panics:          s.stats.panics.Load(),
 		AssemblyBytes:   s.budget.used.Load(),
 	}
 }
@@ -52,12 +54,28 @@ type budget struct {
 	used  atomic.Int64
 }
 
-func (b *budget) Take(n int) bool {
-	if b.used.Add(int64(n)) > b.limit {
+func (b *budget) take(n int, limit int64) bool {
+	if b.used.Add(int64(n)) > limit {
 		b.used.Add(int64(-n))
 		return false
 	}
 	return true
 }
 
-func (b *budget) Give(n int) { b.used.Add(int64(-n)) }
+func (b *budget) give(n int) { b.used.Add(int64(-n)) }
+
+// channelBudget is the budget as one channel sees it: those without an activated
+// session share one half, so that strangers cannot use up what users need.
+type channelBudget Channel
+
+// Take implements [uasc.Budget].
+func (c *channelBudget) Take(n int) bool {
+	limit := c.server.budget.limit
+	if c.sessions.Load() == 0 {
+		limit /= 2
+	}
+	return c.server.budget.take(n, limit)
+}
+
+// Give implements [uasc.Budget].
+func (c *channelBudget) Give(n int) { c.server.budget.give(n) }
