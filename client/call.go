@@ -24,11 +24,9 @@ type call struct {
 
 var _ ResponseHandler = (*call)(nil)
 
-// spareCalls is how many calls a channel keeps to be used again. They are not
-// shared by all channels because each has a Go channel, which belongs to the
-// synctest bubble that it was made in.
-const spareCalls = 64
-
+// takeCall returns a call to be used and then released. They are not shared by
+// all channels because each has a Go channel, which belongs to the synctest
+// bubble that it was made in.
 func (ch *channel) takeCall(resp ua.Structure) *call {
 	ch.mu.Lock()
 	defer ch.mu.Unlock()

@@ -89,8 +89,12 @@ func openChannel(ctx context.Context, cfg *Config, sec *securing, address, url s
 	}
 	ch := &channel{
 		cfg: cfg, sec: sec, crew: crew, stats: stats,
-		decode: codec.Limits{MaxByteStringLength: int(cfg.MaxMessage), MaxArrayLength: cfg.MaxArrayLength},
-		room:   make(chan struct{}, 1),
+		decode: codec.Limits{
+			MaxStringLength:     int(cfg.MaxMessage),
+			MaxByteStringLength: int(cfg.MaxMessage),
+			MaxArrayLength:      cfg.MaxArrayLength,
+		},
+		room: make(chan struct{}, 1),
 	}
 	ch.wire.attach(conn)
 	// The context ends what blocks below by ending the deadline.

@@ -294,7 +294,9 @@ func (c *Client) channelClosed(ch *channel, err error) {
 
 // Close ends the session, with its subscriptions, and the connection. It
 // returns when nothing of the client runs any more, or when ctx ends; the
-// connection is gone in both cases. A second Close returns nil at once.
+// connection is gone in both cases. A second Close returns nil at once. It waits
+// for the functions that take changes and events, so it must not be called by
+// one of them.
 func (c *Client) Close(ctx context.Context) error {
 	c.mu.Lock()
 	ch, open := c.current.Load(), c.ended == nil

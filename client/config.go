@@ -133,9 +133,8 @@ type Backoff struct {
 }
 
 const (
-	minBufferSize   = 8192 // Part 6, 7.1.2.3
-	keepAliveCap    = 10 * time.Second
-	largestInFlight = 1<<16 - 1
+	minBufferSize = 8192 // Part 6, 7.1.2.3
+	keepAliveCap  = 10 * time.Second
 )
 
 // withDefaults returns the configuration with every zero field replaced.

@@ -71,9 +71,6 @@ func RetryAfter(err error) (time.Duration, bool) {
 	return 0, false
 }
 
-// retryCap bounds a hint, so that a server cannot send its clients away for good.
-const retryCap = 10 * time.Minute
-
 func parseRetryAfter(text string) (time.Duration, bool) {
 	const word = "retry-after"
 	i := strings.Index(strings.ToLower(text), word)

@@ -49,10 +49,6 @@ func UserName(name, password string) Identity { return userName{name, password} 
 
 func (userName) tokenType() ua.UserTokenType { return ua.UserTokenTypeUserName }
 
-// maxLegacyPassword is the longest password that may be sent in the legacy
-// format (Part 4, 7.41.2.1).
-const maxLegacyPassword = 64
-
 func (u userName) token(p *tokenParams) (ua.ExtensionObject, ua.SignatureData, error) {
 	t := &ua.UserNameIdentityToken{PolicyID: p.policy.PolicyID, UserName: u.name, Password: []byte(u.password)}
 	if !p.security.Secure() {

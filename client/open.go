@@ -154,10 +154,6 @@ func (ch *channel) acceptOpen(frame []byte, r *renewal) (*uasc.Token, uint32, er
 	return token, seq, err
 }
 
-// shortestRenewal keeps a server that grants next to no life from being asked
-// without end.
-const shortestRenewal = 500 * time.Millisecond
-
 // renewTime is when to ask for the next token: at 75 % of the life of this
 // one (Part 4, 5.6.2.1).
 func renewTime(t *uasc.Token) time.Time {

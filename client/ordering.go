@@ -7,10 +7,6 @@ import (
 	"github.com/uahive/uahive/codec/ua"
 )
 
-// heldMost is how many messages wait for a missing one before it is given up,
-// so that a server which never answers cannot fill the memory.
-const heldMost = 256
-
 // ordering brings the messages of a subscription into their order, each of
 // them once. It decides what to acknowledge and what to ask for with Republish
 // (Part 4, 5.14.1.3), and does nothing else: it is plain state, so that every
@@ -140,11 +136,32 @@ func (o *ordering) advance() {
 		if len(o.held) <= heldMost && (!o.informed || slices.Contains(o.known, due)) {
 			break
 		}
-		o.missed++
-		o.last = due
+		o.pass(due)
 	}
 	if following(o.last) == o.end {
 		o.known, o.held, o.informed = nil, nil, false
+	}
+}
+
+// pass gives up messages that cannot be had, up to the next one that can. The
+// numbers are the peer's, and a gap may be as wide as half of them: no step
+// may be taken for each.
+func (o *ordering) pass(due uint32) {
+	next := o.end
+	for n := range o.held {
+		if before(n, next) && !before(n, due) {
+			next = n
+		}
+	}
+	for _, n := range o.known {
+		if o.informed && before(n, next) && before(due, n) {
+			next = n
+		}
+	}
+	o.missed += int(next - due)
+	o.last = next - 1
+	if o.last == 0 {
+		o.last = 1<<32 - 1 // the number before 1, unless nothing was taken yet
 	}
 }
 

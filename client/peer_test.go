@@ -149,10 +149,21 @@ func (p *peer) dial(_ context.Context, _, address string) (net.Conn, error) {
 	defer p.mu.Unlock()
 	p.dials++
 	near, far := net.Pipe()
+	p.startConn(far)
+	return near, nil
+}
+
+// serveConn serves a connection of another kind.
+func (p *peer) serveConn(far net.Conn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.startConn(far)
+}
+
+func (p *peer) startConn(far net.Conn) {
 	c := &peerConn{p: p, conn: far, in: bufio.NewReaderSize(far, 70_000)}
 	p.conns[c] = true
 	go c.serve()
-	return near, nil
 }
 
 // cut breaks all connections.

@@ -20,8 +20,6 @@ type publishing struct {
 }
 
 const (
-	// publishMost bounds the Publish requests of a client.
-	publishMost = 1000
 	publishWait = time.Second
 )
 

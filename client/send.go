@@ -10,9 +10,6 @@ import (
 )
 
 const (
-	// queueRoom is how many bytes may wait for a peer that reads slowly before
-	// callers wait as well. It stops requests from piling up in memory.
-	queueRoom = 4 << 20
 	// leadRounds is how often a caller writes what others have queued before a
 	// goroutine of its own does, so that no caller serves the others for long.
 	leadRounds = 4

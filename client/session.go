@@ -21,7 +21,6 @@ type session struct {
 
 const (
 	sessionNonceSize = 32 // Part 4, 5.7.2
-	maxSessionNonce  = 1024
 )
 
 // createSession creates a session on a channel and checks that the server is

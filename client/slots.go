@@ -3,9 +3,9 @@ package client
 // ResponseHandler gets the response to a request that was sent with
 // [Client.Send].
 //
-// HandleResponse runs on the goroutine that reads the connection: it must not
-// block, in particular not wait for another response; sending more requests is
-// what it is for. typeID is the numeric id of the response's encoding (see
+// HandleResponse runs on the goroutine that reads the connection, or on that of
+// a timer when there was no response in time: it must not block, in particular
+// not wait for another response; sending more requests is what it is for. typeID is the numeric id of the response's encoding (see
 // package id) and body what follows it, beginning with the ResponseHeader; body
 // is overwritten after the call. err is the ServiceResult when that is Bad, or
 // why there is no response; then body may be nil.

@@ -48,7 +48,6 @@ type warned struct {
 
 const (
 	warnEvery = time.Minute
-	warnMost  = 1000 // certificates remembered; then all are forgotten
 )
 
 // due says whether to warn about a certificate again.
