@@ -112,6 +112,9 @@ func (m *Matrix[T]) from(v ua.Variant) bool {
 		return false
 	}
 	m.elements, m.dims = elements, nil
+	if len(elements) == 0 {
+		return true
+	}
 	for _, d := range v.Dimensions() {
 		m.dims = append(m.dims, int(d))
 	}
