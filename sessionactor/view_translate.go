@@ -1,8 +1,6 @@
 package sessionactor
 
 import (
-	"iter"
-
 	"github.com/uahive/uahive/addrspace"
 	"github.com/uahive/uahive/codec/ua"
 )
@@ -47,8 +45,9 @@ func (s *Service) follow(path *ua.BrowsePath) ([]ua.BrowsePathTarget, ua.StatusC
 		return nil, ua.BadNodeIDUnknown
 	}
 	for i := range elements {
-		// Only the last element may leave the name out (Part 4, 7.31).
-		if elements[i].TargetName.Name == "" && i < len(elements)-1 {
+		// A RelativePath may end without a name, but not in this service
+		// (Part 4, 5.9.4.2).
+		if elements[i].TargetName.Name == "" {
 			return nil, ua.BadBrowseNameInvalid
 		}
 	}
@@ -82,7 +81,7 @@ func (s *Service) step(from []*addrspace.Node, e *ua.RelativePathElement) ([]*ad
 	var found []*addrspace.Node
 	seen := make(map[*addrspace.Node]struct{})
 	for _, node := range from {
-		for target := range targets(node, e.TargetName, direction, types) {
+		for target := range node.Named(e.TargetName, direction, types) {
 			if _, dup := seen[target]; dup {
 				continue
 			}
@@ -97,22 +96,4 @@ func (s *Service) step(from []*addrspace.Node, e *ua.RelativePathElement) ([]*ad
 		return nil, ua.BadNoMatch
 	}
 	return found, ua.Good
-}
-
-// targets yields what a path element leads to from one node; without a name
-// that is everything.
-func targets(node *addrspace.Node, name ua.QualifiedName, direction ua.BrowseDirection, types *addrspace.ReferenceTypes) iter.Seq[*addrspace.Node] {
-	if name.Name != "" {
-		return node.Named(name, direction, types)
-	}
-	return func(yield func(*addrspace.Node) bool) {
-		refs := node.References()
-		for pos := 0; ; {
-			ref, next, ok := refs.Next(pos, direction, types)
-			if !ok || !yield(ref.Target) {
-				return
-			}
-			pos = next
-		}
-	}
 }
