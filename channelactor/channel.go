@@ -90,8 +90,9 @@ func (c *Channel) LocalAddr() net.Addr { return c.sock.conn.LocalAddr() }
 // Done is closed when the channel ends.
 func (c *Channel) Done() <-chan struct{} { return c.done }
 
-// MaxResponse returns the size in bytes above which a response is refused.
-func (c *Channel) MaxResponse() int { return int(c.limits.MaxMessage) }
+// MaxResponse returns the size in bytes above which a response is refused: by our
+// own limits, or by what the peer said in Hello that it takes.
+func (c *Channel) MaxResponse() int { return c.layout.MaxMessage() }
 
 // Acquire says that an activated session uses the channel, so that neither the
 // idle time-out nor admission ends it.

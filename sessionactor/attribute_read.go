@@ -274,8 +274,18 @@ func (x *exchange) readLater() {
 	}
 	r := x.deferCall()
 	x.later(r, func(ctx context.Context) {
-		resp := &ua.ReadResponse{Results: r.service.readAll(ctx, r.session, req)}
-		r.respond(resp, &resp.ResponseHeader)
+		results := r.service.readAll(ctx, r.session, req)
+		// One value may stand in the response ten thousand times: what it takes
+		// is seen while it is encoded.
+		dst, most := r.begin(id.ReadResponse_Encoding_DefaultBinary), r.channel.MaxResponse()
+		dst = codec.AppendInt32(dst, int32(len(results)))
+		for i := range results {
+			if dst = results[i].AppendTo(dst); len(dst) > most {
+				r.fault(ua.BadResponseTooLarge)
+				return
+			}
+		}
+		r.respondEncoded(append(dst, 0xFF, 0xFF, 0xFF, 0xFF)) // no diagnostic infos
 	})
 }
 

@@ -24,16 +24,18 @@ type deferred struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	done   atomic.Bool
-	held   bool
 }
 
 // deferCall detaches the request from its reader. The context ends with the
 // client's TimeoutHint, counted from now on the server's own clock, with the
 // channel, with the session, or with Cancel. The caller sees to it that respond
-// or fault is called.
-func (x *exchange) deferCall() *deferred {
+// or fault is called. Until then the request holds one of the channel's credits.
+func (x *exchange) deferCall() *deferred { return x.deferFor(x.session) }
+
+// deferFor is deferCall for a request about a session that it may not use yet.
+func (x *exchange) deferFor(session *Session) *deferred {
 	r := &deferred{
-		service: x.service, channel: x.channel, conv: x.conv, session: x.session, entry: x.entry,
+		service: x.service, channel: x.channel, conv: x.conv, session: session, entry: x.entry,
 		id: x.id, handle: x.header.RequestHandle,
 	}
 	timeout := x.service.limits.CallTimeout
@@ -42,16 +44,22 @@ func (x *exchange) deferCall() *deferred {
 	}
 	ctx := context.WithValue(x.service.base, callerKey{}, x.caller())
 	r.ctx, r.cancel = context.WithTimeout(ctx, timeout)
+	r.channel.Hold()
 	x.conv.add(r)
 	return r
 }
 
-// later runs work on the worker pool and holds one of the channel's credits
-// until it is answered.
+// later runs work on the worker pool. What the decoded requests of all sessions
+// may hold together while they wait there is bounded by their encoded size.
 func (x *exchange) later(r *deferred, work func(ctx context.Context)) {
-	r.held = true
-	r.channel.Hold()
+	waiting, size := &x.service.waitingBytes, int64(len(x.raw))
+	if waiting.Add(size) > int64(x.service.limits.WaitingBytes) {
+		waiting.Add(-size)
+		r.fault(ua.BadServerTooBusy)
+		return
+	}
 	err := x.service.config.Pool.Submit(r.owner(), func() {
+		defer waiting.Add(-size)
 		defer r.fault(ua.BadInternalError) // does nothing once answered
 		if r.ctx.Err() != nil {
 			r.fault(ua.StatusOf(r.ctx.Err()))
@@ -60,6 +68,7 @@ func (x *exchange) later(r *deferred, work func(ctx context.Context)) {
 		work(r.ctx)
 	})
 	if err != nil {
+		waiting.Add(-size)
 		r.fault(ua.BadServerTooBusy)
 	}
 }
@@ -80,7 +89,23 @@ func (r *deferred) respond(resp ua.Structure, header *ua.ResponseHeader) {
 	}
 	header.Timestamp = ua.DateTimeOf(time.Now())
 	header.RequestHandle = r.handle
-	message := encoded(channelactor.AppendMessage(nil, resp))
+	r.send(channelactor.AppendMessage(nil, resp))
+}
+
+// begin starts a response that is encoded piece by piece; respondEncoded sends it.
+func (r *deferred) begin(encodingID uint32) []byte {
+	dst := ua.NumericID(0, encodingID).AppendTo(nil)
+	return appendResponseHeader(dst, time.Now(), r.handle, ua.Good)
+}
+
+// respondEncoded is respond for a message that was begun with begin.
+func (r *deferred) respondEncoded(message encoded) {
+	if r.done.CompareAndSwap(false, true) {
+		r.send(message)
+	}
+}
+
+func (r *deferred) send(message encoded) {
 	code := ua.Good
 	if r.session != nil && r.session.refuses(len(message)) {
 		code = ua.BadResponseTooLarge
@@ -115,9 +140,7 @@ func (r *deferred) fault(code ua.StatusCode) bool {
 
 func (r *deferred) finish(code ua.StatusCode) {
 	r.cancel()
-	if r.held {
-		r.channel.Unhold()
-	}
+	r.channel.Unhold()
 	r.conv.remove(r)
 	r.service.count(r.entry, code)
 	if r.session != nil {

@@ -69,18 +69,19 @@ func (x *exchange) begin(encodingID uint32, result ua.StatusCode) []byte {
 }
 
 // end finishes the response. One that is larger than the peer takes becomes a
-// fault.
-func (x *exchange) end(dst []byte) {
+// fault, and the result is false.
+func (x *exchange) end(dst []byte) bool {
 	if x.session != nil && x.session.refuses(len(dst)-x.start) {
 		x.batch.Drop(dst)
 		x.fault(ua.BadResponseTooLarge)
-		return
+		return false
 	}
 	if err := x.batch.End(dst, x.id); err != nil {
 		x.fault(ua.StatusOf(err))
-		return
+		return false
 	}
 	x.count(ua.Good)
+	return true
 }
 
 // respond answers with a structure; header is the response's own, filled here.

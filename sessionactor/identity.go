@@ -118,6 +118,9 @@ func (s *Service) openToken(c *channelactor.Channel, nonce []byte, token *ua.Ext
 		if t.UserName == "" {
 			return identityToken{}, fmt.Errorf("empty user name: %w", ua.BadIdentityTokenInvalid)
 		}
+		if len(t.UserName) > maxUserName {
+			return identityToken{}, fmt.Errorf("user name of %d bytes: %w", len(t.UserName), ua.BadIdentityTokenRejected)
+		}
 		secret, err := s.openSecret(c, nonce, t)
 		if err != nil {
 			return identityToken{}, err
@@ -133,6 +136,9 @@ func (s *Service) openToken(c *channelactor.Channel, nonce []byte, token *ua.Ext
 func (s *Service) openSecret(c *channelactor.Channel, nonce []byte, t *ua.UserNameIdentityToken) (string, error) {
 	policy := s.config.Endpoints.tokenPolicy(c)
 	if t.EncryptionAlgorithm == "" {
+		if len(t.Password) > uasc.MaxSecretLength {
+			return "", fmt.Errorf("password of %d bytes: %w", len(t.Password), ua.BadIdentityTokenRejected)
+		}
 		if uasc.Mode(c.Mode()) == uasc.ModeSignAndEncrypt || s.config.Endpoints.PlainPasswords {
 			return string(t.Password), nil
 		}

@@ -38,6 +38,13 @@ type Limits struct {
 	// StringLength, ByteStringLength and ArrayLength bound decoded values.
 	// Defaults 1 MiB, 4 MiB and 1 Mi elements.
 	StringLength, ByteStringLength, ArrayLength int
+	// WaitingBytes is the encoded size of all requests that wait for the worker
+	// pool, or run there. It stops large requests from piling up behind slow
+	// user code; beyond it the answer is BadServerTooBusy. Default 64 MiB.
+	WaitingBytes int
+	// Activations is the number of ActivateSession requests that wait for one
+	// session. Default 16.
+	Activations int
 	// CallTimeout ends calls into user code whose client gave no TimeoutHint,
 	// or a longer one. Default 60 s.
 	CallTimeout time.Duration
@@ -64,6 +71,8 @@ func (l Limits) WithDefaults() Limits {
 	setDefault(&l.StringLength, 1<<20)
 	setDefault(&l.ByteStringLength, 4<<20)
 	setDefault(&l.ArrayLength, 1<<20)
+	setDefault(&l.WaitingBytes, 64<<20)
+	setDefault(&l.Activations, 16)
 	setDefault(&l.CallTimeout, time.Minute)
 	return l
 }

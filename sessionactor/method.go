@@ -4,7 +4,9 @@ import (
 	"context"
 
 	"github.com/uahive/uahive/addrspace"
+	"github.com/uahive/uahive/codec"
 	"github.com/uahive/uahive/codec/ua"
+	"github.com/uahive/uahive/codec/ua/id"
 )
 
 // call serves Call (Part 4, 5.12.2). Methods run on the worker pool, one after
@@ -25,14 +27,25 @@ func call(x *exchange) {
 	}
 	if x.service.callsInline(req) {
 		ctx := context.WithValue(x.service.base, callerKey{}, x.caller())
-		resp := &ua.CallResponse{Results: x.service.callAll(ctx, req)}
-		x.respond(resp, &resp.ResponseHeader)
+		dst := x.begin(id.CallResponse_Encoding_DefaultBinary, ua.Good)
+		dst, fits := x.service.appendCalls(ctx, dst, req, x.channel.MaxResponse())
+		if !fits {
+			x.batch.Drop(dst)
+			x.fault(ua.BadResponseTooLarge)
+			return
+		}
+		x.end(append(dst, 0xFF, 0xFF, 0xFF, 0xFF)) // no diagnostic infos
 		return
 	}
 	r := x.deferCall()
 	x.later(r, func(ctx context.Context) {
-		resp := &ua.CallResponse{Results: r.service.callAll(ctx, req)}
-		r.respond(resp, &resp.ResponseHeader)
+		dst := r.begin(id.CallResponse_Encoding_DefaultBinary)
+		dst, fits := r.service.appendCalls(ctx, dst, req, r.channel.MaxResponse())
+		if !fits {
+			r.fault(ua.BadResponseTooLarge)
+			return
+		}
+		r.respondEncoded(append(dst, 0xFF, 0xFF, 0xFF, 0xFF)) // no diagnostic infos
 	})
 }
 
@@ -50,20 +63,28 @@ func (s *Service) callsInline(req *ua.CallRequest) bool {
 	return true
 }
 
-// callAll calls each method; what a manager answers for it gets in one batch
-// for each run of consecutive calls, so that the order is kept.
-func (s *Service) callAll(ctx context.Context, req *ua.CallRequest) []ua.CallMethodResult {
-	results := make([]ua.CallMethodResult, len(req.MethodsToCall))
+// appendCalls calls each method and appends the results; what a manager answers
+// for it gets in one batch for each run of consecutive calls, so that the order
+// is kept. When the results are larger than a response may be, it calls no
+// further and returns false: nobody would learn of the rest.
+func (s *Service) appendCalls(ctx context.Context, dst []byte, req *ua.CallRequest, most int) (_ []byte, fits bool) {
+	start := len(dst)
+	dst = codec.AppendInt32(dst, int32(len(req.MethodsToCall)))
 	for i := 0; i < len(req.MethodsToCall); {
+		if len(dst)-start > most {
+			return dst, false
+		}
 		if ctx.Err() != nil {
-			results[i].StatusCode = ua.StatusOf(ctx.Err())
+			result := ua.CallMethodResult{StatusCode: ua.StatusOf(ctx.Err())}
+			dst = result.AppendTo(dst)
 			i++
 			continue
 		}
 		m := &req.MethodsToCall[i]
 		caller := s.methodManager(m)
 		if caller == nil {
-			results[i] = s.callOne(ctx, m)
+			result := s.callOne(ctx, m)
+			dst = result.AppendTo(dst)
 			i++
 			continue
 		}
@@ -72,10 +93,13 @@ func (s *Service) callAll(ctx context.Context, req *ua.CallRequest) []ua.CallMet
 			s.methodManager(&req.MethodsToCall[end]) != nil {
 			end++
 		}
-		s.callManaged(ctx, caller, req.MethodsToCall[i:end], results[i:end])
+		results := s.callManaged(ctx, caller, req.MethodsToCall[i:end])
+		for k := 0; k < len(results) && len(dst)-start <= most; k++ {
+			dst = results[k].AppendTo(dst)
+		}
 		i = end
 	}
-	return results
+	return dst, len(dst)-start <= most
 }
 
 // methodManager returns the manager that answers for an object which is not in
@@ -120,7 +144,8 @@ func (s *Service) callOne(ctx context.Context, m *ua.CallMethodRequest) (result 
 	return result
 }
 
-func (s *Service) callManaged(ctx context.Context, caller addrspace.Caller, calls []ua.CallMethodRequest, results []ua.CallMethodResult) {
+func (s *Service) callManaged(ctx context.Context, caller addrspace.Caller, calls []ua.CallMethodRequest) []ua.CallMethodResult {
+	results := make([]ua.CallMethodResult, len(calls))
 	items := make([]addrspace.CallItem, len(calls))
 	for i := range calls {
 		items[i] = addrspace.CallItem{
@@ -138,4 +163,5 @@ func (s *Service) callManaged(ctx context.Context, caller addrspace.Caller, call
 			results[i] = ua.CallMethodResult{StatusCode: failed}
 		}
 	}
+	return results
 }

@@ -54,8 +54,10 @@ type Service struct {
 
 	sessions *actors.Registry[ua.NodeID, *Session] // by authentication token
 	waiting  unactivated
-	numbers  atomic.Uint64
-	stats    counters
+	// waitingBytes is the encoded size of requests that wait for the worker pool.
+	waitingBytes atomic.Int64
+	numbers      atomic.Uint64
+	stats        counters
 }
 
 var _ channelactor.Service = (*Service)(nil)

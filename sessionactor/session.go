@@ -150,6 +150,10 @@ func (s *Session) remaining() (rest time.Duration, over bool) {
 func (s *Session) handle(m message) {
 	switch m.kind {
 	case messageActivate:
+		if len(s.backlog) >= s.service.limits.Activations {
+			m.activate.call.fault(ua.BadServerTooBusy)
+			return
+		}
 		s.backlog = append(s.backlog, m.activate)
 		s.startActivation()
 	case messageActivated:

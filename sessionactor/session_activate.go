@@ -40,8 +40,7 @@ func activateSession(x *exchange) {
 		x.fault(ua.BadSessionIDInvalid)
 		return
 	}
-	r := x.deferCall()
-	r.session = session
+	r := x.deferFor(session)
 	if !session.mailbox.Post(message{kind: messageActivate, activate: &activation{call: r, request: req}}) {
 		r.fault(ua.BadSessionIDInvalid)
 	}
@@ -189,7 +188,7 @@ func (s *Session) finishActivation(a *activation) {
 		a.call.fault(ua.BadSecureChannelClosed) // nobody is there to read it
 		return
 	}
-	locales := a.request.LocaleIDs
+	locales := keptLocales(a.request.LocaleIDs)
 	if len(locales) == 0 {
 		locales = before.locales
 	}
@@ -211,6 +210,7 @@ func (s *Session) finishActivation(a *activation) {
 		return
 	}
 	s.service.waiting.remove(s)
+	s.firstBind = nil
 	if moved {
 		before.channel.Release()
 		before.conv.part(s)

@@ -33,6 +33,7 @@ func createSession(x *exchange) {
 		x.fault(code)
 		return
 	}
+	shorten(req)
 	if code := x.service.checkCreate(x.channel, req); code != ua.Good {
 		x.service.log.Warn().Stringer("peer", x.channel.RemoteAddr()).Stringer("status", code).
 			Str("application", quoted(req.ClientDescription.ApplicationURI)).Msg("session refused")
@@ -64,6 +65,9 @@ func (s *Service) checkCreate(c *channelactor.Channel, req *ua.CreateSessionRequ
 	}
 	if req.ServerURI != "" && req.ServerURI != s.config.Endpoints.Application.ApplicationURI {
 		return ua.BadServerURIInvalid
+	}
+	if len(req.ClientDescription.ApplicationURI) > maxURI {
+		return ua.BadInvalidArgument // it is an identity, so it is not cut
 	}
 	if !policy.Secure() {
 		return ua.Good

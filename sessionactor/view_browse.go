@@ -42,7 +42,9 @@ func browse(x *exchange) {
 			return
 		}
 	}
-	x.end(append(dst, 0xFF, 0xFF, 0xFF, 0xFF)) // no diagnostic infos
+	if !x.end(append(dst, 0xFF, 0xFF, 0xFF, 0xFF)) { // no diagnostic infos
+		x.session.releasePoints(first)
+	}
 }
 
 func (s *Service) checkBrowse(req *ua.BrowseRequest) ua.StatusCode {

@@ -6,6 +6,7 @@ import (
 	"github.com/uahive/uahive/addrspace"
 	"github.com/uahive/uahive/codec"
 	"github.com/uahive/uahive/codec/ua"
+	"github.com/uahive/uahive/codec/ua/id"
 )
 
 // browsesManaged reports whether a manager has something to say about one of
@@ -33,16 +34,23 @@ func (x *exchange) browseLater() {
 	}
 	r := x.deferCall()
 	x.later(r, func(ctx context.Context) {
-		resp := &ua.BrowseResponse{Results: r.service.browseManaged(ctx, r.session, req)}
-		r.respond(resp, &resp.ResponseHeader)
+		first := r.session.firstPoint()
+		dst := r.service.appendManaged(ctx, r.begin(id.BrowseResponse_Encoding_DefaultBinary), r, req)
+		if dst == nil {
+			r.session.releasePoints(first)
+			r.fault(ua.BadResponseTooLarge)
+			return
+		}
+		r.respondEncoded(append(dst, 0xFF, 0xFF, 0xFF, 0xFF)) // no diagnostic infos
 	})
 }
 
-// browseManaged asks each manager once, and makes the results in the order of
-// the request.
-func (s *Service) browseManaged(ctx context.Context, session *Session, req *ua.BrowseRequest) []ua.BrowseResult {
+// appendManaged asks each manager once, and appends the results in the order of
+// the request. The result is nil when they are too large for a response.
+func (s *Service) appendManaged(ctx context.Context, dst []byte, r *deferred, req *ua.BrowseRequest) []byte {
 	answers := s.askBrowsers(ctx, req)
-	results := make([]ua.BrowseResult, len(req.NodesToBrowse))
+	dst = codec.AppendInt32(dst, int32(len(req.NodesToBrowse)))
+	most := r.channel.MaxResponse()
 	for i := range req.NodesToBrowse {
 		c, code := s.cursor(&req.NodesToBrowse[i], req.RequestedMaxReferencesPerNode)
 		if answer := answers[i]; answer != nil {
@@ -58,15 +66,14 @@ func (s *Service) browseManaged(ctx context.Context, session *Session, req *ua.B
 			}
 		}
 		if code != ua.Good {
-			results[i].StatusCode = code
+			dst = appendBrowseFailure(dst, code)
 			continue
 		}
-		// The results are made as they are encoded elsewhere, so that both
-		// ways of a Browse say the same.
-		d := codec.NewDecoder(session.appendBrowse(nil, &c), &s.decoding)
-		results[i].DecodeFrom(d)
+		if dst = r.session.appendBrowse(dst, &c); len(dst) > most {
+			return nil
+		}
 	}
-	return results
+	return dst
 }
 
 func (s *Service) askBrowsers(ctx context.Context, req *ua.BrowseRequest) []*addrspace.BrowseItem {

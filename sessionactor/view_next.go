@@ -43,5 +43,7 @@ func browseNext(x *exchange) {
 			return
 		}
 	}
-	x.end(append(dst, 0xFF, 0xFF, 0xFF, 0xFF)) // no diagnostic infos
+	if !x.end(append(dst, 0xFF, 0xFF, 0xFF, 0xFF)) { // no diagnostic infos
+		x.session.releasePoints(first)
+	}
 }

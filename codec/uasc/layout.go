@@ -69,6 +69,15 @@ func (l *Layout) padding(n int) int {
 // MaxBody returns how many bytes of body fit into one chunk.
 func (l *Layout) MaxBody() int { return l.maxBody }
 
+// MaxMessage returns how many bytes of body fit into one message, by its size and
+// by the number of its chunks.
+func (l *Layout) MaxMessage() int {
+	if l.maxMessage/l.maxBody < l.maxChunks {
+		return l.maxMessage
+	}
+	return l.maxChunks * l.maxBody
+}
+
 // Begin reserves the header of a message at the end of dst. The caller appends
 // the message's body to out and then calls End with the same mark.
 func (l *Layout) Begin(dst []byte) (out []byte, mark int) {
