@@ -20,6 +20,38 @@ func (s *Server) bindServerObject() {
 	s.fixed(id.Server_ServerArray, []string{s.config.ApplicationURI})
 	s.fixed(id.Server_ServiceLevel, uint8(255))
 	s.fixed(id.Server_Auditing, false)
+	s.fixed(id.Server_ServerRedundancy_RedundancySupport, ua.RedundancySupportNone)
+	s.markUnserved()
+}
+
+// markUnserved gives the variables of the Server object that nothing stands
+// behind (of PubSub, of configuration, of diagnostics by session) a status that
+// says so. Namespace 0 is complete, and a Good null would claim that the server
+// knows the value.
+func (s *Server) markUnserved() {
+	hierarchical, _ := s.space.ReferenceTypes(ua.NumericID(0, id.HierarchicalReferences), true)
+	seen := map[*addrspace.Node]bool{}
+	open := []*addrspace.Node{s.space.Node(ua.NumericID(0, id.Server))}
+	for len(open) > 0 {
+		node := open[len(open)-1]
+		open = open[:len(open)-1]
+		refs := node.References()
+		for pos := 0; ; {
+			ref, next, ok := refs.Next(pos, ua.BrowseDirectionForward, hierarchical)
+			if !ok {
+				break
+			}
+			pos = next
+			if seen[ref.Target] {
+				continue
+			}
+			seen[ref.Target] = true
+			open = append(open, ref.Target)
+			if v := ref.Target.Variable(); v != nil && v.Source() == nil && v.Load().Value.IsNull() {
+				v.Store(ua.DataValue{Status: ua.BadNotSupported})
+			}
+		}
+	}
 }
 
 // fixed stores a value that does not change while the server runs.
