@@ -32,7 +32,10 @@ func write(x *exchange) {
 	dst := x.begin(id.WriteResponse_Encoding_DefaultBinary, ua.Good)
 	dst = codec.AppendInt32(dst, int32(len(req.NodesToWrite)))
 	for i := range req.NodesToWrite {
-		code := x.service.writeOne(x.service.base, &req.NodesToWrite[i])
+		code := ua.BadTimeout
+		if !x.overtime(i) {
+			code = x.service.writeOne(x.service.base, &req.NodesToWrite[i])
+		}
 		dst = codec.AppendUint32(dst, uint32(code))
 	}
 	x.end(append(dst, 0xFF, 0xFF, 0xFF, 0xFF)) // no diagnostic infos

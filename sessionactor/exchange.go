@@ -101,6 +101,12 @@ func (x *exchange) respondOr(code ua.StatusCode, resp ua.Structure, header *ua.R
 	x.respond(resp, header)
 }
 
+// overtime reports whether a request has had its time where it arrived. It is
+// asked before each operation and looks at the clock now and then.
+func (x *exchange) overtime(operation int) bool {
+	return operation&7 == 7 && time.Since(x.now) > x.service.limits.ServeTime
+}
+
 func (x *exchange) fill(header *ua.ResponseHeader) {
 	header.Timestamp = ua.DateTimeOf(x.now)
 	header.RequestHandle = x.header.RequestHandle

@@ -42,6 +42,11 @@ type Limits struct {
 	// pool, or run there. It stops large requests from piling up behind slow
 	// user code; beyond it the answer is BadServerTooBusy. Default 64 MiB.
 	WaitingBytes int
+	// ServeTime is how long one request may take where it arrived, so that a
+	// few thousand expensive operations (writes that thousands of monitored
+	// items see, browse paths through large folders) do not hold a core for
+	// minutes; the operations that are left are BadTimeout. Default 2 s.
+	ServeTime time.Duration
 	// Activations is the number of ActivateSession requests that wait for one
 	// session. Default 16.
 	Activations int
@@ -72,6 +77,7 @@ func (l Limits) WithDefaults() Limits {
 	setDefault(&l.ByteStringLength, 4<<20)
 	setDefault(&l.ArrayLength, 1<<20)
 	setDefault(&l.WaitingBytes, 64<<20)
+	setDefault(&l.ServeTime, 2*time.Second)
 	setDefault(&l.Activations, 16)
 	setDefault(&l.CallTimeout, time.Minute)
 	return l

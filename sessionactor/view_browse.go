@@ -30,6 +30,9 @@ func browse(x *exchange) {
 	first := x.session.firstPoint()
 	for i := range req.NodesToBrowse {
 		cursor, code := x.service.cursor(&req.NodesToBrowse[i], req.RequestedMaxReferencesPerNode)
+		if x.overtime(i) {
+			code = ua.BadTimeout
+		}
 		if code != ua.Good {
 			dst = appendBrowseFailure(dst, code)
 			continue

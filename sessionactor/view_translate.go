@@ -2,7 +2,9 @@ package sessionactor
 
 import (
 	"github.com/uahive/uahive/addrspace"
+	"github.com/uahive/uahive/codec"
 	"github.com/uahive/uahive/codec/ua"
+	"github.com/uahive/uahive/codec/ua/id"
 )
 
 // translateBrowsePaths serves TranslateBrowsePathsToNodeIds (Part 4, 5.9.4).
@@ -20,13 +22,21 @@ func translateBrowsePaths(x *exchange) {
 		x.fault(ua.BadTooManyOperations)
 		return
 	}
-	resp := new(ua.TranslateBrowsePathsToNodeIDsResponse)
-	resp.Results = make([]ua.BrowsePathResult, len(req.BrowsePaths))
+	dst := x.begin(id.TranslateBrowsePathsToNodeIdsResponse_Encoding_DefaultBinary, ua.Good)
+	dst = codec.AppendInt32(dst, int32(len(req.BrowsePaths)))
+	start, most := len(dst), x.channel.MaxResponse()
 	for i := range req.BrowsePaths {
-		targets, code := x.service.follow(&req.BrowsePaths[i])
-		resp.Results[i] = ua.BrowsePathResult{StatusCode: code, Targets: targets}
+		result := ua.BrowsePathResult{StatusCode: ua.BadTimeout}
+		if !x.overtime(i) {
+			result.Targets, result.StatusCode = x.service.follow(&req.BrowsePaths[i])
+		}
+		if dst = result.AppendTo(dst); len(dst)-start > most {
+			x.batch.Drop(dst)
+			x.fault(ua.BadResponseTooLarge)
+			return
+		}
 	}
-	x.respond(resp, &resp.ResponseHeader)
+	x.end(append(dst, 0xFF, 0xFF, 0xFF, 0xFF)) // no diagnostic infos
 }
 
 // follow walks one relative path, breadth first and without recursion. The
