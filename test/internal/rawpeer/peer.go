@@ -35,7 +35,7 @@ type Config struct {
 	Limits uasc.Limits
 	// Lifetime of the security token in ms. Default one hour.
 	Lifetime uint32
-	// Patience is how long an answer may take before the test fails. Default 1 minute.
+	// Patience is how long an answer may take before the test fails. Default 2 minutes.
 	Patience time.Duration
 }
 
@@ -70,7 +70,7 @@ func New(t testing.TB, conn net.Conn, config Config) *Peer {
 		config.Lifetime = 3_600_000
 	}
 	if config.Patience == 0 {
-		config.Patience = time.Minute
+		config.Patience = 2 * time.Minute
 	}
 	t.Cleanup(func() { conn.Close() })
 	return &Peer{Conn: conn, Config: config, t: t, pending: make(map[uint32]ua.Structure)}
