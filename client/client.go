@@ -77,6 +77,9 @@ func Connect(ctx context.Context, endpointURL string, cfg Config) (*Client, erro
 		_ = c.crew.wait(ctx)
 		return nil, err
 	}
+	if ch := c.current.Load(); ch != nil {
+		c.openPublishing(ch)
+	}
 	c.emit(Event{Kind: Connected})
 	return c, nil
 }
@@ -159,7 +162,7 @@ func (c *Client) publish(ch *channel) error {
 	}
 	ch.bound.Store(true)
 	c.current.Store(ch)
-	c.publishing = publishing{held: c.held}
+	c.publishing = publishing{held: c.held, closed: true}
 	c.signal()
 	c.house.start(c, ch, c.cfg.keepAliveFor(c.session.timeout))
 	return nil

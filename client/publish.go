@@ -15,6 +15,7 @@ type publishing struct {
 	parked  int       // requests without an answer
 	limit   int       // what the server takes; 0: not known
 	held    int       // subscriptions whose consumer is too slow, see Hold
+	closed  bool      // the session may not have its subscriptions yet
 	noneAt  time.Time // of the first of BadNoSubscriptions in a row; zero: none
 	retryAt time.Time // after an error; zero: now
 }
@@ -26,7 +27,7 @@ const (
 // wanted is how many Publish requests there should be. The caller holds mu.
 func (c *Client) wanted() int {
 	n := len(c.subs)
-	if n == 0 || c.held > 0 || c.closing {
+	if n == 0 || c.held > 0 || c.publishing.closed || c.closing {
 		return 0
 	}
 	// One more than there are subscriptions lets each answer while the request
@@ -195,9 +196,11 @@ func (p *publishHandler) failed(err error, left int) {
 	case ua.BadTimeout:
 		c.refill(p.ch)
 	case ua.BadNoSubscription:
-		if p.noneFor() >= publishWait/10 {
+		if since := p.noneSince(); time.Since(since) >= publishWait/10 {
 			for _, s := range *list {
-				s.gone()
+				if s.silentSince(since) {
+					s.gone()
+				}
 			}
 		}
 		p.retryIn(publishWait / 5)
@@ -207,17 +210,36 @@ func (p *publishHandler) failed(err error, left int) {
 	}
 }
 
-// noneFor is how long the server has known no subscription of the session. A
-// single answer proves nothing: the request may have crossed the creation of
+// noneSince is since when the server has known no subscription of the session.
+// A single answer proves nothing: the request may have crossed the creation of
 // the first one.
-func (p *publishHandler) noneFor() time.Duration {
+func (p *publishHandler) noneSince() time.Time {
 	now := time.Now()
 	p.c.mu.Lock()
 	defer p.c.mu.Unlock()
 	if p.c.noneAt.IsZero() {
 		p.c.noneAt = now
 	}
-	return now.Sub(p.c.noneAt)
+	return p.c.noneAt
+}
+
+// silentSince says that nothing was heard of a subscription, not even that it
+// was created, since t.
+func (s *Subscription) silentSince(t time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.order.heard.Before(t)
+}
+
+// openPublishing lets Publish requests go, once the session has what
+// subscriptions it will have.
+func (c *Client) openPublishing(ch *channel) {
+	c.mu.Lock()
+	if c.current.Load() == ch {
+		c.publishing.closed = false
+	}
+	c.mu.Unlock()
+	c.refill(ch)
 }
 
 func (s *Subscription) reack() {

@@ -123,9 +123,15 @@ func (ch *channel) dispatch(m *uasc.Message) error {
 	case status.IsBad():
 		err = status
 	}
+	gone := ch.bound.Load() && isSessionGone(err)
+	if gone {
+		// Before the caller knows, so that its next request waits for the next
+		// session.
+		ch.fail(&ConnectionError{Op: "session", Err: err})
+	}
 	ch.answer(m.RequestID, kind, body, err)
 	ch.opener.Recycle()
-	if ch.bound.Load() && isSessionGone(err) {
+	if gone {
 		return err
 	}
 	return nil

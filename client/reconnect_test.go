@@ -346,3 +346,72 @@ func TestConnectHonoursItsContext(t *testing.T) {
 		}
 	})
 }
+
+// A Publish before the transfer would be answered BadNoSubscription. A
+// connection that breaks during the transfer leaves it to the next one.
+func TestPublishWaitsForTheTransferWhichMayTakeTwoAttempts(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPeer(t)
+		c := p.mustConnect(p.config())
+		defer c.Close(context.Background())
+		sub, got := subscribe(t, c, SubscriptionConfig{})
+		id := sub.ID()
+		synctest.Wait()
+		before := p.count("Publish")
+		p.handle("TransferSubscriptions", func(*peerRequest) ua.Structure { return nil })
+		p.forget(true)
+		p.cut()
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if n := p.count("Publish"); n != before || p.count("TransferSubscriptions") != 1 {
+			t.Errorf("%d Publish requests before the transfer", n-before)
+		}
+		p.handle("TransferSubscriptions", nil)
+		p.cut()
+		time.Sleep(2 * time.Second)
+		p.notify(false, 1)
+		got.check(t, 1)
+		if sub.ID() != id || p.count("TransferSubscriptions") != 2 || p.count("CreateSession") != 2 {
+			t.Errorf("subscription %d, was %d; %d transfers in %d sessions", sub.ID(), id,
+				p.count("TransferSubscriptions"), p.count("CreateSession"))
+		}
+	})
+}
+
+// One BadNoSubscription may have crossed the creation of a subscription; one
+// that goes on says that the server has lost it.
+func TestServerThatLostItsSubscriptions(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPeer(t)
+		c := p.mustConnect(p.config())
+		defer c.Close(context.Background())
+		sub, got := subscribe(t, c, SubscriptionConfig{})
+		id := sub.ID()
+		time.Sleep(time.Second)
+		synctest.Wait()
+		p.mu.Lock()
+		clear(p.subs)
+		for _, s := range p.sessions {
+			for _, r := range s.parked {
+				go r.reply(refusal(ua.BadNoSubscription))
+			}
+			s.parked = nil
+		}
+		p.mu.Unlock()
+		p.handle("Publish", func(r *peerRequest) ua.Structure {
+			p.mu.Lock()
+			none := len(p.subs) == 0
+			p.mu.Unlock()
+			if none {
+				return refusal(ua.BadNoSubscription)
+			}
+			return p.serve(r)
+		})
+		time.Sleep(5 * time.Second)
+		p.notify(false, 1)
+		got.check(t, 1)
+		if sub.ID() == id || p.count("CreateSubscription") != 2 {
+			t.Errorf("%d subscriptions created", p.count("CreateSubscription"))
+		}
+	})
+}

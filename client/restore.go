@@ -171,7 +171,7 @@ func (c *Client) restoreSubscriptions(kept bool) {
 		}
 	}
 	c.transfer(ch, stranded)
-	c.refill(ch)
+	c.openPublishing(ch)
 	for _, s := range *list {
 		s.deliver()
 	}
