@@ -156,6 +156,7 @@ func (c *complaint) due() bool {
 func (c *complaint) recovered(err *error) {
 	if p := recover(); p != nil {
 		*err = ua.BadInternalError
+		c.srv.model.panics.Add(1)
 		if c.due() {
 			c.srv.log.Error().Interface("panic", p).Bytes("stack", debug.Stack()).
 				Str("callback", c.callback).Str("node", c.path).Msg("panic in user code")

@@ -221,6 +221,9 @@ func TestPanicsOfMethodsCostTheirCall(t *testing.T) {
 	if _, status, _ := call(t, m); status != ua.BadInternalError {
 		t.Errorf("status %v", status)
 	}
+	if n := m.srv.model.panics.Load(); n != 1 {
+		t.Errorf("%d panics were counted", n)
+	}
 	if !m.at.Method().Inline {
 		t.Error("not inline")
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"sync"
+	"sync/atomic"
 
 	"github.com/uahive/uahive/codec/ua"
 )
@@ -47,7 +48,8 @@ const keptErrors = 20
 
 // model is what the server keeps for the typed API.
 type model struct {
-	mu sync.Mutex
+	panics atomic.Uint64 // of callbacks
+	mu     sync.Mutex
 	// Guarded by mu.
 	errs  []error
 	more  int                        // errors beyond keptErrors

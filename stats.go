@@ -24,20 +24,25 @@ type Stats struct {
 	// Goroutines of the server by what they are: "reader", "channel", "session",
 	// "subscription".
 	Goroutines map[string]int
+	// Panics of the program's callbacks and managers since the start. Each cost
+	// one operation.
+	Panics uint64
 	// Nodes is the number of nodes in the address space.
 	Nodes int
 }
 
 // Stats returns the counters of this moment.
 func (s *Server) Stats() Stats {
+	sessions := s.sessions.Stats()
 	return Stats{
 		Uptime:        time.Since(s.start),
 		Channels:      s.channels.Stats(),
-		Sessions:      s.sessions.Stats(),
+		Sessions:      sessions,
 		Subscriptions: s.subs.Stats(),
 		Pool:          s.pool.Stats(),
 		Lane:          s.lane.Stats(),
 		Goroutines:    s.group.Running(),
+		Panics:        s.model.panics.Load() + sessions.Panics,
 		Nodes:         s.space.Len(),
 	}
 }

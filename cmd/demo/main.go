@@ -120,7 +120,8 @@ func run(ctx context.Context, args []string, out, logs io.Writer) error {
 	if closing := srv.Close(); err == nil {
 		err = closing
 	}
-	if served := <-serving; err == nil {
+	// It says ErrClosed if it was ended before it began.
+	if served := <-serving; err == nil && !errors.Is(served, uahive.ErrClosed) {
 		err = served
 	}
 	return err

@@ -96,8 +96,9 @@ func (l *lateness) of(now time.Time) (delay time.Duration, ok bool) {
 	return delay, true
 }
 
-// learn takes that of the first arrivals for punctual behind which the others
-// are least late. The very first does not count: it comes when it is asked for.
+// learn takes the one of the first arrivals that is nearest to all others, on the
+// circle that publishing times go round: a few that are very late do not matter
+// then. The very first does not count, since it comes when it is asked for.
 func (l *lateness) learn(now time.Time) {
 	if l.arrived = append(l.arrived, now); len(l.arrived) <= learning {
 		return
@@ -106,11 +107,8 @@ func (l *lateness) learn(now time.Time) {
 	for _, candidate := range l.arrived[1:] {
 		sum := time.Duration(0)
 		for _, other := range l.arrived[1:] {
-			late := other.Sub(candidate) % l.interval
-			if late < 0 {
-				late += l.interval
-			}
-			sum += late
+			apart := other.Sub(candidate)
+			sum += (apart - apart.Round(l.interval)).Abs()
 		}
 		if least < 0 || sum < least {
 			least, l.due = sum, candidate

@@ -1,0 +1,240 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/uahive/uahive/client"
+	"github.com/uahive/uahive/codec/ua"
+)
+
+// Package ants starts two goroutines of its own when it is loaded.
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.IgnoreCurrent()) }
+
+// output is what the demo writes, while it runs.
+type output struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+	seen chan struct{} // closed when what is waited for was written
+	want string
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.text.Write(p)
+	if o.want != "" && strings.Contains(o.text.String(), o.want) {
+		o.want = ""
+		close(o.seen)
+	}
+	return len(p), nil
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+// start runs the demo until the test calls stop, which returns what it said.
+func start(t *testing.T, want string, args ...string) (out *output, stop func() (string, error)) {
+	t.Helper()
+	out = &output{want: want, seen: make(chan struct{})}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- run(ctx, args, out, io.Discard) }()
+	var once sync.Once
+	var err error
+	stop = func() (string, error) {
+		once.Do(func() {
+			cancel()
+			err = <-ended
+		})
+		return out.String(), err
+	}
+	t.Cleanup(func() { stop() })
+	select {
+	case <-out.seen:
+	case err := <-ended:
+		ended <- err
+		t.Fatalf("ended with %v:\n%s", err, out)
+	case <-time.After(30 * time.Second):
+		t.Fatalf("no %q:\n%s", want, out)
+	}
+	return out, stop
+}
+
+// freePort returns an endpoint that nobody listens on.
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return "opc.tcp://" + l.Addr().String()
+}
+
+func TestDemoOpensItsSessionsAndEndsWithASummary(t *testing.T) {
+	for _, security := range []string{"None", "Basic256Sha256"} {
+		t.Run(security, func(t *testing.T) {
+			_, stop := start(t, ": 3 of 3", "-sessions", "3", "-security", security, "-endpoint", freePort(t), "-pki", t.TempDir())
+			text, err := stop()
+			if err != nil {
+				t.Errorf("ended with %v", err)
+			}
+			for _, want := range []string{"serves a simulated plant", "opening sessions (" + security + ")", ": 3 sessions,", "memory per session"} {
+				if !strings.Contains(text, want) {
+					t.Errorf("no %q in:\n%s", want, text)
+				}
+			}
+			if strings.Contains(text, "\x1b") {
+				t.Errorf("control sequences in a pipe:\n%q", text)
+			}
+		})
+	}
+}
+
+func TestDemoEndsAfterItsDuration(t *testing.T) {
+	var out bytes.Buffer
+	err := run(context.Background(), []string{"-sessions", "0", "-duration", "10ms", "-endpoint", freePort(t), "-pki", t.TempDir()}, &out, io.Discard)
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestDemoSaysThatAPortIsInUse(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	err = run(context.Background(), []string{"-sessions", "0", "-endpoint", "opc.tcp://" + l.Addr().String(), "-pki", t.TempDir()}, io.Discard, io.Discard)
+	if err == nil || !strings.Contains(err.Error(), "another program listens there") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestDemoRefusesWrongOptions(t *testing.T) {
+	for _, c := range []struct{ args, want string }{
+		{"-security Foo", "use Basic256Sha256 or None"},
+		{"-sessions -1", "0 to serve only"},
+		{"-duration -1s", "until Ctrl-C"},
+		{"extra", "begin with a dash"},
+		{"-endpoint http://x", "Config.Endpoint"},
+		{"-nonsense", "not defined"},
+	} {
+		err := run(context.Background(), strings.Fields(c.args), io.Discard, io.Discard)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v", c.args, err)
+		}
+	}
+}
+
+// The plant is what the demo promises to a client: machines that can be stopped
+// and started, with values that move and a set point with a limit.
+func TestPlantCanBeOperated(t *testing.T) {
+	endpoint := freePort(t)
+	start(t, "users:", "-sessions", "0", "-endpoint", endpoint, "-pki", t.TempDir())
+	ctx := t.Context()
+	c, err := client.Connect(ctx, endpoint, client.Config{User: client.UserName("operator", "operator"), AllowClearPassword: true, Security: client.NoSecurity, TrustAll: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close(context.Background())
+	sub, err := c.Subscribe(ctx, client.SubscriptionConfig{Interval: 100 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	press := ua.StringID(2, "Plant.Press1")
+	method := func(name string) error {
+		_, err := c.Call(ctx, press, ua.StringID(2, "Plant.Press1."+name))
+		return err
+	}
+	if _, err := sub.Monitor(ctx, nil, client.MonitorItem{Node: ua.StringID(2, "Plant.Press1.State"), Queue: 10, Sampling: -1}); err != nil {
+		t.Fatal(err)
+	}
+	state := func(want State) {
+		t.Helper()
+		ch := <-sub.Changes()
+		if got, ok := ua.As[State](ch.Value.Value); !ok || got != want {
+			t.Fatalf("state %v, want %d", ch.Value, want)
+		}
+	}
+	state(Running)
+	if err := method("Start"); ua.StatusOf(err) != ua.BadInvalidState {
+		t.Errorf("starting what runs: %v", err)
+	}
+	if err := method("Stop"); err != nil {
+		t.Error(err)
+	}
+	state(Stopping)
+	state(Stopped)
+	if err := method("Reset"); err != nil {
+		t.Error(err)
+	}
+	if err := method("Start"); err != nil {
+		t.Error(err)
+	}
+	state(Starting)
+	state(Running)
+	setPoint := ua.StringID(2, "Plant.Press1.SetPoint")
+	if err := c.WriteValue(ctx, setPoint, 150.0); err != nil {
+		t.Error(err)
+	}
+	if err := c.WriteValue(ctx, setPoint, 1e6); ua.StatusOf(err) != ua.BadOutOfRange {
+		t.Errorf("a set point out of reach: %v", err)
+	}
+}
+
+func TestOnlyTheOperatorIsKnown(t *testing.T) {
+	endpoint := freePort(t)
+	start(t, "users:", "-sessions", "0", "-endpoint", endpoint, "-pki", t.TempDir())
+	_, err := client.Connect(t.Context(), endpoint, client.Config{User: client.UserName("operator", "wrong"), AllowClearPassword: true, Security: client.NoSecurity, TrustAll: true})
+	if ua.StatusOf(err).Code() != ua.BadIdentityTokenRejected {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestLatenessIsMeasuredFromPunctualMessages(t *testing.T) {
+	l := lateness{interval: 500 * time.Millisecond}
+	now := time.Now()
+	at := func(n int, late time.Duration) (time.Duration, bool) {
+		return l.of(now.Add(time.Duration(n)*l.interval + late))
+	}
+	at(0, 123*time.Millisecond) // asked for, not published
+	for n, late := range []time.Duration{400, 2, 0, 3, 450, 1} {
+		if _, ok := at(n+1, late*time.Millisecond); ok {
+			t.Errorf("known after %d messages", n+1)
+		}
+	}
+	for _, c := range []struct{ late, want time.Duration }{{0, 0}, {7, 7}, {200, 200}, {-1, 0}, {0, 1}, {-3, 0}} {
+		got, ok := at(20, c.late*time.Millisecond)
+		if !ok || got != c.want*time.Millisecond {
+			t.Errorf("%d ms late: %v %v", c.late, got, ok)
+		}
+	}
+}
+
+func TestScreenRedrawsItsBlockBelowLogLines(t *testing.T) {
+	var out bytes.Buffer
+	s := &screen{out: &out, terminal: true, width: func() int { return 10 }}
+	s.show("one", "two")
+	s.printf("a log line")
+	s.show("a line that is too long")
+	s.leave()
+	s.printf("end")
+	const clear = "\x1b[2A\r\x1b[J"
+	want := "one\ntwo\n" + clear + "a log line\none\ntwo\n" + clear + "a line th\nend\n"
+	if out.String() != want {
+		t.Errorf("got\n%q, want\n%q", out.String(), want)
+	}
+}
