@@ -109,8 +109,9 @@ func (s *Session) verify(a *activation) {
 // prove checks what takes keys, and goes on with the user's callback.
 func (s *Session) prove(a *activation) {
 	a.err = ua.BadInternalError // stands if something panics
+	passedOn := false
 	defer func() {
-		if a.err != nil {
+		if !passedOn {
 			s.verified(a)
 		}
 	}()
@@ -121,9 +122,7 @@ func (s *Session) prove(a *activation) {
 		return
 	}
 	if s.service.config.Authenticate == nil {
-		if a.user, a.err = s.authenticate(a.call.ctx, a); a.err == nil {
-			s.verified(a)
-		}
+		a.user, a.err = s.authenticate(a.call.ctx, a)
 		return
 	}
 	err := s.service.config.Pool.Submit(a.call.owner(), func() {
@@ -133,7 +132,9 @@ func (s *Session) prove(a *activation) {
 	})
 	if err != nil {
 		a.err = ua.BadServerTooBusy
+		return
 	}
+	passedOn = true // the activation belongs to the task now
 }
 
 // verified brings an activation back to the session's goroutine.

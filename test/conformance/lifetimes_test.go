@@ -154,11 +154,10 @@ func TestSessionTimeout(t *testing.T) {
 			time.Sleep(15 * time.Second)
 			readValue(s, serverNode)
 		}
-		parked := s.Start(&ua.PublishRequest{})
-		rawpeer.Wait[*ua.PublishResponse](s, parked)
+		publish(s)
 		waiting := s.Start(&ua.PublishRequest{})
 		start := time.Now()
-		for s.Config.Patience = time.Hour; ; waiting = s.Start(&ua.PublishRequest{}) {
+		for ; ; waiting = s.Start(&ua.PublishRequest{}) {
 			if code := s.ResultOf(waiting); code != ua.Good {
 				t.Fatalf("publishing keeps a session alive: %v after %v", code, time.Since(start))
 			}
@@ -166,9 +165,7 @@ func TestSessionTimeout(t *testing.T) {
 				break
 			}
 		}
-		synctest.Wait()
-		rawpeer.Do[*ua.DeleteSubscriptionsResponse](s, &ua.DeleteSubscriptionsRequest{SubscriptionIDs: []uint32{1}})
-		start = time.Now()
+		readValue(s, serverNode)
 		time.Sleep(19 * time.Second)
 		if n := w.Stats().Sessions.Sessions; n != 2 {
 			t.Errorf("%d sessions before the time-out", n)
