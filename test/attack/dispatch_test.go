@@ -2,18 +2,14 @@ package attack
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
 	"errors"
 	"testing"
 	"time"
 
-	"github.com/uahive/uahive"
-	"github.com/uahive/uahive/addrspace"
 	"github.com/uahive/uahive/codec"
 	"github.com/uahive/uahive/codec/ua"
 	"github.com/uahive/uahive/codec/ua/id"
-	"github.com/uahive/uahive/test/internal/memnet"
 	"github.com/uahive/uahive/test/internal/rawpeer"
 )
 
@@ -21,148 +17,12 @@ import (
 // the target's session has, which is another one in every process.
 const subscriptionMark = 0xDEADBEEF
 
-// target is a server with something behind every service, and a session on it.
-type target struct {
-	tb      testing.TB
-	server  *uahive.Server
-	net     *memnet.Listener
-	peer    *rawpeer.Peer
-	session *rawpeer.Session
-	sub     uint32
-}
-
-// managed answers for all nodes of a namespace.
-type managed struct{}
-
-func (managed) Read(_ context.Context, items []addrspace.ReadItem) {
-	for i := range items {
-		items[i].Result = ua.DataValue{Value: ua.VariantOf(int32(7))}
-	}
-}
-
-func (managed) Write(_ context.Context, items []addrspace.WriteItem) {
-	for i := range items {
-		items[i].Result = ua.Good
-	}
-}
-
-func (managed) Browse(_ context.Context, items []addrspace.BrowseItem) {
-	for i := range items {
-		items[i].Result = ua.Good
-		items[i].References = []ua.ReferenceDescription{{
-			ReferenceTypeID: ua.NumericID(0, id.Organizes), IsForward: true,
-			NodeID: ua.ExpandedNodeID{NodeID: items[i].NodeID}, NodeClass: ua.NodeClassObject,
-		}}
-	}
-}
-
-func (managed) Call(_ context.Context, items []addrspace.CallItem) {
-	for i := range items {
-		items[i].Result, items[i].Outputs = ua.Good, items[i].Inputs
-	}
-}
-
-func newTarget(tb testing.TB) *target {
-	tb.Helper()
-	server, err := uahive.New(uahive.Config{
-		Endpoint: "opc.tcp://127.0.0.1:4840", ApplicationURI: "urn:test:server", PKI: serverPKI, ShutdownDelay: -1,
-		Security: []uahive.Security{uahive.NoSecurity},
-	})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	x := &target{tb: tb, server: server, net: memnet.Listen()}
-	x.nodes()
-	ctx, cancel := context.WithCancel(context.Background())
-	served := make(chan error, 1)
-	go func() { served <- server.ServeListener(ctx, x.net) }()
-	tb.Cleanup(func() {
-		cancel()
-		if err := <-served; err != nil {
-			tb.Errorf("Serve: %v", err)
-		}
-	})
-	return x
-}
-
-// nodes makes ns=2;i=1.. with a value or method of each kind, and a manager for
-// namespace 3.
-func (x *target) nodes() {
-	space := x.server.Space()
-	for _, uri := range []string{"urn:test:nodes", "urn:test:managed"} {
-		if _, err := space.AddNamespace(uri); err != nil {
-			x.tb.Fatal(err)
-		}
-	}
-	space.Mount(3, managed{})
-	next := uint32(0)
-	add := func(spec addrspace.NodeSpec) *addrspace.Node {
-		next++
-		spec.ID, spec.BrowseName = ua.NumericID(2, next), ua.QualifiedName{NamespaceIndex: 2, Name: "Node"}
-		if spec.Parent.IsNull() {
-			spec.Parent = ua.NumericID(0, id.ObjectsFolder)
-		}
-		n, err := space.AddNode(spec)
-		if err != nil {
-			x.tb.Fatal(err)
-		}
-		return n
-	}
-	for _, value := range []any{
-		true, int8(1), uint8(1), int16(1), uint16(1), int32(1), uint32(1), int64(1), uint64(1), float32(1), float64(1),
-		"text", []byte("bytes"), time.Unix(0, 0), ua.NumericID(0, 1),
-		ua.QualifiedName{Name: "a"},
-		ua.LocalizedText{Text: "a"},
-		ua.Guid{1},
-		ua.StatusCode(0), &ua.Range{High: 1},
-		[]bool{true},
-		[]int32{1, 2, 3},
-		[]float64{1, 2, 3},
-		[]string{"a", "b"},
-		[][]byte{{1}, {2}},
-		[]ua.NodeID{{}},
-	} {
-		v, err := ua.ValueOf(value)
-		if err != nil {
-			x.tb.Fatal(err)
-		}
-		add(addrspace.NodeSpec{Class: ua.NodeClassVariable, Value: v, AccessLevel: addrspace.ReadWrite})
-	}
-	matrix, err := ua.MatrixVariant([]float64{1, 2, 3, 4, 5, 6}, 2, 3)
-	if err != nil {
-		x.tb.Fatal(err)
-	}
-	add(addrspace.NodeSpec{Class: ua.NodeClassVariable, Value: matrix, AccessLevel: addrspace.ReadWrite})
-	add(addrspace.NodeSpec{Class: ua.NodeClassVariable, DataType: ua.NumericID(0, id.BaseDataType), AccessLevel: addrspace.ReadWrite})
-	for _, inline := range []bool{false, true} {
-		add(addrspace.NodeSpec{
-			Class: ua.NodeClassVariable, DataType: ua.NumericID(0, id.Int32), AccessLevel: addrspace.ReadWrite,
-			Source: &addrspace.Source{
-				Inline: inline,
-				Read:   func(context.Context) (ua.DataValue, error) { return ua.DataValue{Value: ua.VariantOf(int32(1))}, nil },
-				Write:  func(context.Context, ua.DataValue, ua.NumericRange) error { return nil },
-			},
-		})
-		add(addrspace.NodeSpec{
-			Class: ua.NodeClassMethod, ReferenceType: ua.NumericID(0, id.HasComponent),
-			Method: &addrspace.Method{Inline: inline, Func: func(_ context.Context, c *addrspace.Call) error {
-				c.Outputs = c.Inputs
-				return nil
-			}},
-		})
-	}
-}
-
 // connect makes a new channel, session and subscription.
 func (x *target) connect() {
 	if x.peer != nil {
 		x.peer.Conn.Close()
 	}
-	conn, err := x.net.Dial()
-	if err != nil {
-		x.tb.Fatal(err)
-	}
-	x.peer = rawpeer.Connect(x.tb, conn, rawpeer.Config{Patience: 10 * time.Second})
+	x.peer = rawpeer.Connect(x.tb, x.dial(), rawpeer.Config{Patience: 10 * time.Second})
 	x.activate()
 }
 
@@ -339,7 +199,7 @@ func FuzzDispatch(f *testing.F) {
 		typeID, b := rest(req)
 		f.Add(uint16(typeID), b)
 	}
-	x := newTarget(f)
+	x := newTarget(f, inMemory)
 	x.tb = fuzzing{f}
 	x.connect()
 	f.Fuzz(func(t *testing.T, typeID uint16, rest []byte) {
@@ -350,7 +210,7 @@ func FuzzDispatch(f *testing.F) {
 // Every request that is cut short or has a byte too many is refused with
 // BadDecodingError, and the session goes on (threat D8).
 func TestThreat_D8_TruncatedRequests(t *testing.T) {
-	x := newTarget(t)
+	x := newTarget(t, inMemory)
 	x.connect()
 	for _, req := range seeds() {
 		typeID, b := rest(req)
