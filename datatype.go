@@ -54,18 +54,18 @@ func (s *Server) formOf(t reflect.Type) (form, error) {
 	case t.Kind() == reflect.Slice:
 		f, err := s.elementForm(t.Elem())
 		if err == nil && f.builtin == ua.TypeNull {
-			err = fmt.Errorf("elements of Go type %s: use a slice of a scalar type, or uahive.Matrix for more dimensions", t.Elem())
+			err = fmt.Errorf("elements of the Go type %s: use a slice of a scalar type, or uahive.Matrix for more dimensions", t.Elem())
 		}
 		f.rank = 1
 		return f, err
 	case t.Kind() == reflect.Array:
-		return form{}, fmt.Errorf("Go type %s: use a slice", t)
+		return form{}, fmt.Errorf("the Go type %s: use a slice", t)
 	case t.Kind() == reflect.Interface:
-		return form{}, fmt.Errorf("Go type %s: use ua.Variant for values of any type", t)
+		return form{}, fmt.Errorf("the Go type %s: use ua.Variant for values of any type", t)
 	case t.Kind() == reflect.Struct:
-		return form{}, fmt.Errorf("Go type %s: make it a ua.Structure and call ua.RegisterStructure", t)
+		return form{}, fmt.Errorf("the Go type %s: make it a ua.Structure and call ua.RegisterStructure", t)
 	}
-	return form{}, fmt.Errorf("Go type %s: use a type that package ua has a built-in type for", t)
+	return form{}, fmt.Errorf("the Go type %s: use a type that package ua has a built-in type for", t)
 }
 
 // elementForm is formOf for scalars. It returns TypeNull for what is none.
@@ -80,7 +80,7 @@ func (s *Server) elementForm(t reflect.Type) (form, error) {
 	}
 	builtin := ua.TypeOfGo(t)
 	if builtin == ua.TypeByteString && t != bytesType {
-		return form{}, fmt.Errorf("Go type %s: use []byte for a ByteString, or uahive.ByteArray", t)
+		return form{}, fmt.Errorf("the Go type %s: use []byte for a ByteString, or uahive.ByteArray", t)
 	}
 	f := form{ua.NumericID(0, uint32(builtin)), rankScalar, builtin}
 	if builtin == ua.TypeExtensionObject && t != objectType {
@@ -100,7 +100,7 @@ func (s *Server) elementForm(t reflect.Type) (form, error) {
 // pointer.
 func (s *Server) structureType(t reflect.Type) (ua.NodeID, error) {
 	if t.Kind() == reflect.Interface {
-		return ua.NodeID{}, fmt.Errorf("Go type %s: use ua.ExtensionObject for structures of any type", t)
+		return ua.NodeID{}, fmt.Errorf("the Go type %s: use ua.ExtensionObject for structures of any type", t)
 	}
 	pointer := t
 	if t.Kind() != reflect.Pointer {
@@ -108,11 +108,11 @@ func (s *Server) structureType(t reflect.Type) (ua.NodeID, error) {
 	}
 	encoding := reflect.New(pointer.Elem()).Interface().(ua.Structure).EncodingID()
 	if ua.NewStructure(encoding) == nil {
-		return ua.NodeID{}, fmt.Errorf("Go type %s: call ua.RegisterStructure for its encoding %s first", t, encoding)
+		return ua.NodeID{}, fmt.Errorf("the Go type %s: call ua.RegisterStructure for its encoding %s first", t, encoding)
 	}
 	dataType := s.space.EncodedDataType(encoding)
 	if dataType == nil {
-		return ua.NodeID{}, fmt.Errorf("Go type %s: add its DataType and the encoding %s to the address space first", t, encoding)
+		return ua.NodeID{}, fmt.Errorf("the Go type %s: add its DataType and the encoding %s to the address space first", t, encoding)
 	}
 	return dataType.ID(), nil
 }

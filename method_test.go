@@ -74,12 +74,26 @@ type everything struct {
 
 func filled() everything {
 	return everything{
-		true, -1, 2, -3, 4, -5, 6, -7, 8, -9, 10, 1.5, 2.5, "text", "label", []byte{1}, ByteArray{2, 3},
-		start.Truncate(100), 1500 * time.Millisecond, 2, ua.ServerStateFailed, ua.StringID(2, "x"), ua.BadTimeout, 17, ua.QualifiedName{Name: "n"},
-		ua.StringVariant("any"), ua.ObjectOf(&ua.Range{High: 1}), ua.Range{High: 2}, &ua.Range{High: 3},
-		[]float64{1, 2}, []string{"a", "b"}, []gear{1, 2}, []label{"x"}, []int{5, 6}, []time.Time{start.Truncate(100)}, []time.Duration{time.Second},
-		[]ua.Range{{High: 4}}, []*ua.Range{{High: 5}}, []ua.ExtensionObject{ua.ObjectOf(&ua.Range{High: 6})},
-		[]ua.Variant{ua.Int32Variant(1), ua.StringVariant("two")}, MatrixOf([]float64{1, 2}, []float64{3, 4}),
+		true, -1, 2, -3, 4, -5, 6, -7, 8, -9, 10, 1.5, 2.5, "text", "label",
+		[]byte{1},
+		ByteArray{2, 3},
+		start.Truncate(100), 1500 * time.Millisecond, 2, ua.ServerStateFailed, ua.StringID(2, "x"), ua.BadTimeout, 17,
+		ua.QualifiedName{Name: "n"},
+		ua.StringVariant("any"), ua.ObjectOf(&ua.Range{High: 1}),
+		ua.Range{High: 2},
+		&ua.Range{High: 3},
+		[]float64{1, 2},
+		[]string{"a", "b"},
+		[]gear{1, 2},
+		[]label{"x"},
+		[]int{5, 6},
+		[]time.Time{start.Truncate(100)},
+		[]time.Duration{time.Second},
+		[]ua.Range{{High: 4}},
+		[]*ua.Range{{High: 5}},
+		[]ua.ExtensionObject{ua.ObjectOf(&ua.Range{High: 6})},
+		[]ua.Variant{ua.Int32Variant(1), ua.StringVariant("two")},
+		MatrixOf([]float64{1, 2}, []float64{3, 4}),
 	}
 }
 
