@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -82,12 +83,12 @@ func TestOverflowBit(t *testing.T) {
 		{5, true, []string{"1", "2", "3", "4", "5"}, make([]bool, 5)},
 		{5, false, []string{"1", "2", "3", "4", "5"}, make([]bool, 5)},
 	}
-	for _, row := range rows {
-		inTime(t, func(t *testing.T, w *world) {
-			s := w.session()
-			v := w.variable("v", int32(0))
+	inTime(t, func(t *testing.T, w *world) {
+		for i, row := range rows {
+			s, name := w.session(), fmt.Sprint("v", i)
+			v := w.variable(name, int32(0))
 			sub := subscribe(s, 100)
-			item := monitor(w.node("v"), 1)
+			item := monitor(w.node(name), 1)
 			item.RequestedParameters.QueueSize, item.RequestedParameters.DiscardOldest = row.queue, row.discard
 			watch(t, s, sub, item)
 			if first := changes(t, publish(s)); len(first) != 1 || first[0].Value.Status != ua.Good {
@@ -107,8 +108,8 @@ func TestOverflowBit(t *testing.T) {
 			if !slices.Equal(values(list), row.want) || !slices.Equal(overflow, row.overflow) {
 				t.Errorf("queue %d, discard oldest %v: %v %v, want %v %v", row.queue, row.discard, values(list), overflow, row.want, row.overflow)
 			}
-		})
-	}
+		}
+	})
 }
 
 // A value goes with an Uncertain or Bad status, in Read and in notifications
