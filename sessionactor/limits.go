@@ -39,8 +39,10 @@ type Limits struct {
 	// Defaults 1 MiB, 4 MiB and 1 Mi elements.
 	StringLength, ByteStringLength, ArrayLength int
 	// WaitingBytes is the encoded size of all requests that wait for the worker
-	// pool, or run there. It stops large requests from piling up behind slow
-	// user code; beyond it the answer is BadServerTooBusy. Default 64 MiB.
+	// pool, or run there. It stops large requests, which take many times their
+	// size when they are decoded, from piling up behind slow user code; beyond it
+	// the answer is BadServerTooBusy. Default 16 MiB, and at least four of the
+	// largest requests.
 	WaitingBytes int
 	// ServeTime is how long one request may take where it arrived, so that a
 	// few thousand expensive operations (writes that thousands of monitored
@@ -76,7 +78,7 @@ func (l Limits) WithDefaults() Limits {
 	setDefault(&l.StringLength, 1<<20)
 	setDefault(&l.ByteStringLength, 4<<20)
 	setDefault(&l.ArrayLength, 1<<20)
-	setDefault(&l.WaitingBytes, 64<<20)
+	setDefault(&l.WaitingBytes, 16<<20)
 	setDefault(&l.ServeTime, 2*time.Second)
 	setDefault(&l.Activations, 16)
 	setDefault(&l.CallTimeout, time.Minute)

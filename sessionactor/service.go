@@ -65,6 +65,7 @@ var _ channelactor.Service = (*Service)(nil)
 // New returns a service without sessions.
 func New(config Config) *Service {
 	limits := config.Limits.WithDefaults()
+	limits.WaitingBytes = max(limits.WaitingBytes, 4*int(config.MaxRequestMessage))
 	s := &Service{
 		config: config, limits: limits, log: config.Logger, start: time.Now(),
 		decoding: codec.Limits{
