@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"reflect"
 	"slices"
+	"sync"
 	"time"
 	"unsafe"
 
@@ -19,8 +20,22 @@ type converter[T any] struct {
 	decode func(ua.Variant) (T, bool)
 }
 
+// converters has the converter of each Go type in use: a million variables of a
+// few types share a few of them.
+var converters sync.Map // from reflect.Type to *converter[T]
+
 // converterOf returns the converter of a Go type that formOf accepts.
-func converterOf[T any]() converter[T] {
+func converterOf[T any]() *converter[T] {
+	t := reflect.TypeFor[T]()
+	if c, ok := converters.Load(t); ok {
+		return c.(*converter[T])
+	}
+	made := newConverter[T]()
+	c, _ := converters.LoadOrStore(t, &made)
+	return c.(*converter[T])
+}
+
+func newConverter[T any]() converter[T] {
 	var c any
 	switch any((*T)(nil)).(type) {
 	case *ua.DateTime:

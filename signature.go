@@ -147,7 +147,7 @@ func decoderOf(t reflect.Type) func(dst reflect.Value, v ua.Variant) bool {
 	return intoSlice(ua.TypeOfGo(t.Elem()))
 }
 
-func into[T any](c converter[T]) func(reflect.Value, ua.Variant) bool {
+func into[T any](c *converter[T]) func(reflect.Value, ua.Variant) bool {
 	return func(dst reflect.Value, v ua.Variant) bool {
 		x, ok := c.decode(v)
 		if ok {

@@ -16,7 +16,7 @@ import (
 type Variable[T any] struct {
 	node
 	cell *addrspace.Variable // nil: could not be made
-	conv converter[T]
+	conv *converter[T]
 }
 
 // AddVariable adds a variable with its first value. The DataType and ValueRank

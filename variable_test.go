@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"reflect"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -431,4 +432,26 @@ func BenchmarkGetScalar(b *testing.B) {
 	for b.Loop() {
 		v.Get()
 	}
+}
+
+func BenchmarkAddVariable(b *testing.B) {
+	s, ns := newModel(b)
+	folder := ns.Folder("Folder")
+	names := make([]string, 100_000)
+	for i := range names {
+		names[i] = strconv.Itoa(i)
+	}
+	b.ReportAllocs()
+	n := 0
+	for b.Loop() {
+		if n == len(names) {
+			b.StopTimer()
+			s, ns = newModel(b)
+			folder, n = ns.Folder("Folder"), 0
+			b.StartTimer()
+		}
+		AddVariable(folder, names[n], 0.0)
+		n++
+	}
+	noErr(b, s)
 }
