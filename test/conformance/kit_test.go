@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/rsa"
 	"fmt"
+	"net"
 	"os"
 	"sync"
 	"testing"
@@ -67,13 +68,14 @@ func clientPKI(t testing.TB, key *rsa.PrivateKey) *pki.Store {
 type world struct {
 	*uahive.Server
 	t      *testing.T
-	net    *memnet.Listener
+	net    *memnet.Listener // nil on TCP
+	dialer func() (net.Conn, error)
 	ns     uint16 // of the nodes that the test adds
 	cancel context.CancelFunc
 	served chan error
 }
 
-// newWorld starts a server, which ends with the test.
+// newWorld makes a server.
 func newWorld(t *testing.T, settings ...func(*uahive.Config)) *world {
 	t.Helper()
 	config := uahive.Config{
@@ -87,15 +89,19 @@ func newWorld(t *testing.T, settings ...func(*uahive.Config)) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{Server: server, t: t, net: memnet.Listen(), served: make(chan error, 1)}
+	w := &world{Server: server, t: t, served: make(chan error, 1)}
 	if w.ns, err = server.Space().AddNamespace("urn:test:nodes"); err != nil {
 		t.Fatal(err)
 	}
+	return w
+}
+
+// serve lets clients in, until the test ends.
+func (w *world) serve(l net.Listener) {
 	var ctx context.Context
 	ctx, w.cancel = context.WithCancel(context.Background())
-	go func() { w.served <- server.ServeListener(ctx, w.net) }()
-	t.Cleanup(w.stop)
-	return w
+	go func() { w.served <- w.ServeListener(ctx, l) }()
+	w.t.Cleanup(w.stop)
 }
 
 // stop ends the server and checks that it ends in time.
@@ -118,7 +124,26 @@ func (w *world) stop() {
 // inTime runs a test under fake time with a server of its own.
 func inTime(t *testing.T, f func(t *testing.T, w *world), settings ...func(*uahive.Config)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) { f(t, newWorld(t, settings...)) })
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, settings...)
+		w.net = memnet.Listen()
+		w.dialer = w.net.Dial
+		w.serve(w.net)
+		f(t, w)
+	})
+}
+
+// onTCP makes a server on a real socket, for what depends on one.
+func onTCP(t *testing.T, settings ...func(*uahive.Config)) *world {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, settings...)
+	w.serve(l)
+	w.dialer = func() (net.Conn, error) { return net.Dial("tcp", l.Addr().String()) }
+	return w
 }
 
 // dial connects a peer without security.
@@ -138,7 +163,7 @@ func (w *world) dialWith(config rawpeer.Config) *rawpeer.Peer {
 // bare connects a peer that has not said a word yet.
 func (w *world) bare(config rawpeer.Config) *rawpeer.Peer {
 	w.t.Helper()
-	conn, err := w.net.Dial()
+	conn, err := w.dialer()
 	if err != nil {
 		w.t.Fatal(err)
 	}
