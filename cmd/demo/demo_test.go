@@ -91,7 +91,7 @@ func TestDemoOpensItsSessionsAndEndsWithASummary(t *testing.T) {
 			if err != nil {
 				t.Errorf("ended with %v", err)
 			}
-			for _, want := range []string{"serves a simulated plant", "opening sessions (" + security + ")", ": 3 sessions,", "memory per session"} {
+			for _, want := range []string{"serves a simulated plant", "opening sessions (" + security + ")", ": 3 sessions,"} {
 				if !strings.Contains(text, want) {
 					t.Errorf("no %q in:\n%s", want, text)
 				}
@@ -100,6 +100,51 @@ func TestDemoOpensItsSessionsAndEndsWithASummary(t *testing.T) {
 				t.Errorf("control sequences in a pipe:\n%q", text)
 			}
 		})
+	}
+}
+
+func TestStatusShowsTheSessionsOfTheServer(t *testing.T) {
+	o := options{endpoint: freePort(t), pki: t.TempDir(), security: "None"}
+	srv, plant, err := newServer(o, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := srv.Listen()
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- srv.ServeListener(context.Background(), listener) }()
+	l, err := newLoad(t.Context(), srv, o.security, plant.values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := &status{srv: srv, load: l, screen: newScreen(io.Discard), started: time.Now(), perSession: 2048}
+	if err := l.open(t.Context(), 2, func(int) {}); err != nil {
+		t.Fatal(err)
+	}
+	l.delays.record(3 * time.Millisecond)
+	l.reads.record(500 * time.Microsecond)
+	n := st.look(time.Now())
+	for name, text := range map[string]string{"block": strings.Join(st.block(&n), "\n"), "line": st.line(&n)} {
+		if fields := strings.Join(strings.Fields(text), " "); !strings.Contains(strings.ReplaceAll(fields, "=", " "), "sessions 2 ") {
+			t.Errorf("%s without the sessions:\n%s", name, text)
+		}
+		for _, want := range []string{"3.01ms", "500µs", "2.0 KiB", "0/64", "lost"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("no %q in the %s:\n%s", want, name, text)
+			}
+		}
+	}
+	l.close(t.Context())
+	if text := strings.Join(st.summary(), "\n"); !strings.Contains(text, "2 sessions") || !strings.Contains(text, "2.0 KiB") {
+		t.Error(text)
+	}
+	if err := srv.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := <-served; err != nil {
+		t.Error(err)
 	}
 }
 

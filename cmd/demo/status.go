@@ -26,7 +26,6 @@ type status struct {
 	sent     uint64    // notifications at the last look
 	looked   time.Time // when that was
 	peakRate float64
-	last     uahive.Stats
 }
 
 // numbers are what one look shows.
@@ -66,7 +65,7 @@ func (st *status) look(now time.Time) numbers {
 	if seconds := now.Sub(st.looked).Seconds(); seconds > 0 {
 		n.rate = float64(n.Subscriptions.NotificationsSent-st.sent) / seconds
 	}
-	st.looked, st.sent, st.last = now, n.Subscriptions.NotificationsSent, n.Stats
+	st.looked, st.sent = now, n.Subscriptions.NotificationsSent
 	st.peakRate = max(st.peakRate, n.rate)
 	if st.load != nil {
 		n.delays, n.reads = st.load.delays.lately(), st.load.reads.lately()
@@ -105,14 +104,22 @@ func (st *status) line(n *numbers) string {
 // summary is what is said at the end.
 func (st *status) summary() []string {
 	n := st.srv.Stats()
-	lines := []string{fmt.Sprintf("ran for %s: %d sessions, %d requests, %d notifications (at most %s)",
+	lines := []string{fmt.Sprintf("ran for %s: %d sessions, %d requests, %d notifications",
 		time.Since(st.started).Round(100*time.Millisecond), n.Sessions.Created,
-		n.Sessions.Requests, n.Subscriptions.NotificationsSent, perSecond(st.peakRate))}
+		n.Sessions.Requests, n.Subscriptions.NotificationsSent)}
+	if st.peakRate > 0 {
+		lines[0] += fmt.Sprintf(" (at most %s)", perSecond(st.peakRate))
+	}
 	if st.load != nil {
 		delays, reads := st.load.delays.total(), st.load.reads.total()
-		lines = append(lines,
-			fmt.Sprintf("publish delay %s of %d; Read latency %s of %d", delays, delays.count, reads, reads.count),
-			fmt.Sprintf("memory per session %s (server and client, heap and stacks)", size(st.perSession)))
+		if delays.count > 0 && reads.count > 0 {
+			lines = append(lines,
+				fmt.Sprintf("publish delay %s of %d; Read latency %s of %d", delays, delays.count, reads, reads.count))
+		}
+		if st.perSession > 0 {
+			lines = append(lines,
+				fmt.Sprintf("memory per session %s (server and client, heap and stacks)", size(st.perSession)))
+		}
 	}
 	return lines
 }
