@@ -3,8 +3,6 @@ package channelactor
 import (
 	"time"
 
-	"github.com/rs/zerolog"
-
 	"github.com/uahive/uahive/codec/ua"
 	"github.com/uahive/uahive/codec/uasc"
 )
@@ -123,13 +121,9 @@ func (s *Server) count(code reasonCode) {
 
 func (c *Channel) logEnd() {
 	reason := c.reason.Load()
-	level := zerolog.DebugLevel
+	event := c.server.log.Debug()
 	if reason.Code == reasonSecurity {
-		level = zerolog.WarnLevel
-	}
-	event := c.server.log.WithLevel(level)
-	if c.server.log.GetLevel() > level {
-		return
+		event = c.server.refusals.Warn()
 	}
 	event.Str("peer", c.remote).Uint32("channel", c.id).Str("reason", string(reason.Code))
 	if reason.Status != ua.Good {

@@ -44,6 +44,7 @@ type Server struct {
 	config    Config
 	limits    Limits
 	log       zerolog.Logger
+	refusals  zerolog.Logger // for what peers can cause as often as they like
 	start     time.Time
 	admission *admission
 	budget    budget
@@ -67,6 +68,8 @@ func NewServer(config Config) *Server {
 		config: config, limits: config.Limits.WithDefaults(), log: config.Logger, start: time.Now(),
 		listeners: make(map[net.Listener]struct{}), closing: make(chan struct{}),
 		large: make(chan struct{}, max(2, runtime.GOMAXPROCS(0))),
+		// The counters tell what is left out.
+		refusals: config.Logger.Sample(&zerolog.BurstSampler{Burst: 20, Period: time.Second}),
 	}
 	s.admission = newAdmission(&s.limits)
 	s.budget.limit = s.limits.AssemblyBytes
@@ -159,7 +162,7 @@ func (s *Server) admit(conn net.Conn) {
 	}
 	if !admitted {
 		s.stats.refusedBusy.Add(1)
-		s.log.Warn().Str("peer", c.remote).Int("channels", s.limits.Channels).Msg("connection refused at the channel limit")
+		s.refusals.Warn().Str("peer", c.remote).Int("channels", s.limits.Channels).Msg("connection refused at the channel limit")
 		refuse(conn, ua.BadTcpServerTooBusy)
 		return
 	}

@@ -136,6 +136,10 @@ func (s *Service) writeOne(ctx context.Context, op *ua.WriteValue) ua.StatusCode
 	if code != ua.Good {
 		return code
 	}
+	if err := variable.BeginWrite(ctx); err != nil {
+		return ua.StatusOf(err)
+	}
+	defer variable.EndWrite()
 	s.guard("OnWrite", node.ID(), &code, func() { code = ua.StatusOf(source.Write(ctx, prepared, rng)) })
 	if code.IsBad() || source.Read != nil {
 		return code

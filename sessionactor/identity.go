@@ -58,8 +58,8 @@ type User struct {
 // Authenticator decides about an identity. It runs on the worker pool and may
 // wait as long as its context does. Every error refuses the activation with
 // BadIdentityTokenRejected, whatever it is, so that nothing can be learned from
-// the answer; the log has the error. A nil User with a nil error stands for the
-// claimed name.
+// the answer; the log has the error. So does a nil User without an error: what
+// was not found is not let in. A User without a Name gets the claimed one.
 type Authenticator func(ctx context.Context, c Credentials) (*User, error)
 
 // identityToken is a decoded and decrypted user identity token.
@@ -156,10 +156,9 @@ func (s *Service) openSecret(c *channelactor.Channel, nonce []byte, t *ua.UserNa
 
 // authenticate asks the user's callback.
 func (s *Service) authenticate(ctx context.Context, c Credentials) (*User, error) {
-	standard := &User{Name: c.UserName, Kind: c.Kind}
 	if s.config.Authenticate == nil {
 		if c.Kind == Anonymous {
-			return standard, nil
+			return new(User), nil
 		}
 		return nil, fmt.Errorf("no users are configured: %w", ua.BadIdentityTokenRejected)
 	}
@@ -168,9 +167,12 @@ func (s *Service) authenticate(ctx context.Context, c Credentials) (*User, error
 		return nil, fmt.Errorf("user %.100q: %w (%w)", c.UserName, ua.BadIdentityTokenRejected, err)
 	}
 	if user == nil {
-		return standard, nil
+		return nil, fmt.Errorf("user %.100q: Authenticate returned no user: %w", c.UserName, ua.BadIdentityTokenRejected)
 	}
 	named := *user
 	named.Kind = c.Kind
+	if named.Name == "" {
+		named.Name = c.UserName
+	}
 	return &named, nil
 }

@@ -44,13 +44,16 @@ type Config struct {
 // Service is the service table over sessions. It implements [channelactor.Service].
 type Service struct {
 	// Immutable.
-	config   Config
-	limits   Limits
-	log      zerolog.Logger
-	decoding codec.Limits
-	start    time.Time
-	base     context.Context // ends with the service
-	stop     context.CancelFunc
+	config Config
+	limits Limits
+	log    zerolog.Logger
+	// For what peers can cause as often as they like: refusals, and sessions
+	// that come and go.
+	refusals, visits zerolog.Logger
+	decoding         codec.Limits
+	start            time.Time
+	base             context.Context // ends with the service
+	stop             context.CancelFunc
 
 	sessions *actors.Registry[ua.NodeID, *Session] // by authentication token
 	waiting  unactivated
@@ -72,6 +75,9 @@ func New(config Config) *Service {
 			MaxStringLength: limits.StringLength, MaxByteStringLength: limits.ByteStringLength,
 			MaxArrayLength: limits.ArrayLength,
 		},
+		// The counters tell what is left out.
+		refusals: config.Logger.Sample(&zerolog.BurstSampler{Burst: 20, Period: time.Second}),
+		visits:   config.Logger.Sample(&zerolog.BurstSampler{Burst: 500, Period: time.Second}),
 		sessions: actors.NewRegistry[ua.NodeID, *Session](ua.NodeID.Hash),
 	}
 	s.base, s.stop = context.WithCancel(context.Background())

@@ -206,12 +206,14 @@ func (s *Session) end(cause endCause, deleteSubscriptions bool) {
 		return
 	}
 	s.service.forget(s)
-	for _, r := range bound.conv.pick(func(r *deferred) bool { return r.session == s }) {
-		r.cancel()
-	}
 	code := ua.BadSessionClosed
 	if cause == endShutdown {
 		code = ua.BadShutdown
+	}
+	// What is outstanding is answered before CloseSession is, also where user
+	// code does not heed its context (Part 4, 5.7.4.1).
+	for _, r := range bound.conv.pick(func(r *deferred) bool { return r.session == s }) {
+		r.fault(code)
 	}
 	s.service.config.Subscriptions.SessionClosed(s.queue, deleteSubscriptions, code)
 	s.mu.Lock()
@@ -222,7 +224,7 @@ func (s *Session) end(cause endCause, deleteSubscriptions bool) {
 		bound.channel.Release()
 	}
 	s.service.stats.ended(cause)
-	s.service.log.Info().Stringer("session", s.id).Str("name", quoted(s.name)).Str("cause", string(cause)).
+	s.service.visits.Info().Stringer("session", s.id).Str("name", quoted(s.name)).Str("cause", string(cause)).
 		Dur("age", time.Since(s.created)).Msg("session ended")
 }
 

@@ -41,7 +41,8 @@ func cancelRequests(x *exchange) {
 	for _, r := range x.conv.pick(func(r *deferred) bool {
 		return r.session == x.session && r.handle == req.RequestHandle
 	}) {
-		r.cancel()
+		// The answer comes first and ends the context: user code that sees its
+		// context end answers too, and must come too late.
 		if r.fault(ua.BadRequestCancelledByClient) {
 			count++
 		}

@@ -35,7 +35,7 @@ func createSession(x *exchange) {
 	}
 	shorten(req)
 	if code := x.service.checkCreate(x.channel, req); code != ua.Good {
-		x.service.log.Warn().Stringer("peer", x.channel.RemoteAddr()).Stringer("status", code).
+		x.service.refusals.Warn().Stringer("peer", x.channel.RemoteAddr()).Stringer("status", code).
 			Str("application", quoted(req.ClientDescription.ApplicationURI)).Msg("session refused")
 		x.fault(code)
 		return
@@ -152,7 +152,7 @@ func (s *Service) add(r *deferred, req *ua.CreateSessionRequest, nonce []byte) (
 		return nil, ua.BadSecureChannelClosed
 	}
 	s.stats.created.Add(1)
-	s.log.Info().Stringer("session", session.id).Str("name", quoted(session.name)).
+	s.visits.Info().Stringer("session", session.id).Str("name", quoted(session.name)).
 		Str("application", quoted(session.client.ApplicationURI)).Stringer("peer", r.channel.RemoteAddr()).
 		Str("policy", r.channel.Policy().Name).Stringer("mode", uasc.Mode(r.channel.Mode())).Msg("session created")
 	return session, ua.Good

@@ -82,7 +82,7 @@ func users(c *uahive.Config) {
 	c.Anonymous = true
 	c.Authenticate = func(_ context.Context, c uahive.Credentials) (*uahive.User, error) {
 		if c.UserName == "op" && c.Password == "secret" || c.UserName == "other" && c.Password == "secret" {
-			return nil, nil
+			return &uahive.User{Name: c.UserName}, nil
 		}
 		return nil, errors.New("wrong user or password")
 	}
