@@ -277,7 +277,7 @@ func TestAuthenticatePanics(t *testing.T) {
 			if c.UserName == "panic" {
 				panic("a bug of the program")
 			}
-			return nil, nil
+			return &uahive.User{Name: c.UserName}, nil
 		}
 	})
 }

@@ -156,6 +156,11 @@ func TestTheEndOfSlowCalls(t *testing.T) {
 			ended.Add(1)
 			return ctx.Err()
 		})
+		release := make(chan struct{})
+		deaf := w.method("deaf", false, func(context.Context, *addrspace.Call) error {
+			<-release
+			return nil
+		})
 		check := func(what string, n int32) {
 			t.Helper()
 			synctest.Wait()
@@ -188,6 +193,7 @@ func TestTheEndOfSlowCalls(t *testing.T) {
 		req := callOf(objects, slow)
 		req.RequestHeader.RequestHandle = 12345
 		waiting := s.Start(req)
+		synctest.Wait()
 		expect(t, "Cancel of another session", cancelOf(t, w.session(), 12345, 0), ua.Good)
 		expect(t, "Cancel", cancelOf(t, s, 12345, 1), ua.Good)
 		expect(t, "the cancelled call", s.ResultOf(waiting), ua.BadRequestCancelledByClient)
@@ -195,9 +201,22 @@ func TestTheEndOfSlowCalls(t *testing.T) {
 		check("Cancel", 3)
 		s.Quiet(time.Second) // no second answer
 
-		s.Start(callOf(objects, slow))
+		// What is outstanding is answered before CloseSession is (Part 4, 5.7.4.1).
+		outstanding := []uint32{s.Start(callOf(objects, slow)), s.Start(callOf(objects, deaf))}
 		synctest.Wait()
-		s.Close()
+		closing := s.Start(&ua.CloseSessionRequest{})
+		for _, id := range append(outstanding, closing) {
+			n, answer, err := s.Next(time.Second)
+			want := ua.BadSessionClosed
+			if n == closing {
+				want = ua.Good
+			}
+			if err != nil || n != id && !slices.Contains(outstanding, n) || answer.(ua.Response).Header().ServiceResult != want {
+				t.Errorf("request %d is answered with %+v, %v", n, answer, err)
+			}
+		}
+		close(release)
+		s.Quiet(time.Second)
 		check("CloseSession", 4)
 
 		lost := w.session()
