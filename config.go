@@ -6,6 +6,9 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"runtime/debug"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -71,7 +74,10 @@ type Config struct {
 	Logger zerolog.Logger
 }
 
-// BuildInfo says which build of which product a server is (Part 5, 12.4).
+// BuildInfo says which build of which product a server is (Part 5, 12.4). It is
+// about the program that embeds the server. ProductName defaults to
+// Config.ApplicationName, SoftwareVersion to the version of the program's module
+// as far as its build knows; the rest is empty unless set.
 type BuildInfo struct {
 	ManufacturerName, ProductName, SoftwareVersion, BuildNumber string
 	BuildDate                                                   time.Time
@@ -157,9 +163,8 @@ func (c Config) withDefaults() (Config, error) {
 	setDefault(&c.ApplicationName, "uahive")
 	setDefault(&c.ProductURI, "urn:uahive")
 	setDefault(&c.PKI, "pki")
-	setDefault(&c.Build.ManufacturerName, "uahive")
 	setDefault(&c.Build.ProductName, c.ApplicationName)
-	setDefault(&c.Build.SoftwareVersion, Version)
+	setDefault(&c.Build.SoftwareVersion, programVersion())
 	if c.Security == nil {
 		c.Security = SecurePolicies()
 	}
@@ -174,6 +179,16 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	c.ShutdownDelay = min(c.ShutdownDelay, 3*time.Second)
 	return c, c.check()
+}
+
+// programVersion returns the version of the module that the program was built
+// from; empty where the build does not say.
+func programVersion() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "(devel)" {
+		return ""
+	}
+	return info.Main.Version
 }
 
 func setDefault(field *string, value string) {
@@ -197,6 +212,25 @@ func (c *Config) check() error {
 		if s.policy == nil {
 			return &ConfigError{Field: fmt.Sprintf("Security[%d]", i), Value: s.String(), Instead: "use one of the package's variables, such as uahive.Basic256Sha256Encrypt"}
 		}
+	}
+	if port := u.Port(); port != "" {
+		if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+			return &ConfigError{Field: "Endpoint", Value: c.Endpoint, Instead: "write a port from 1 to 65535, or 0 for any free one", Err: err}
+		}
+	}
+	for i, s := range c.Security {
+		if slices.Contains(c.Security[:i], s) {
+			return &ConfigError{Field: fmt.Sprintf("Security[%d]", i), Value: s.String(), Instead: "leave it out, it is in the list already"}
+		}
+	}
+	if c.Limits.Sessions < 0 {
+		return &ConfigError{Field: "Limits.Sessions", Value: fmt.Sprint(c.Limits.Sessions), Instead: "write the number of sessions, or 0 for 10,000"}
+	}
+	if c.Limits.MaxMessage > 0 && c.Limits.MaxMessage < 8192 {
+		return &ConfigError{Field: "Limits.MaxMessage", Value: fmt.Sprint(c.Limits.MaxMessage), Instead: "write at least 8192 bytes, or 0 for 4 MiB"}
+	}
+	if c.Limits.ArrayLength < 0 {
+		return &ConfigError{Field: "Limits.ArrayLength", Value: fmt.Sprint(c.Limits.ArrayLength), Instead: "write the number of elements, or 0 for 1 Mi"}
 	}
 	if c.Workers < 0 {
 		return &ConfigError{Field: "Workers", Value: fmt.Sprint(c.Workers), Instead: "write the number of calls that may run at once, or 0 for 64"}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -20,7 +21,7 @@ import (
 	"github.com/uahive/uahive/sessionactor"
 )
 
-// Version is the version of this module, shown under ServerStatus.BuildInfo.
+// Version is the version of this module.
 const Version = "0.1.0"
 
 // shutdownLimit is the time in which a server ends, whatever its clients and
@@ -47,8 +48,9 @@ type Server struct {
 	mu sync.Mutex
 	// Guarded by mu.
 	state    ua.ServerState
-	shutdown time.Time // when the server will end, once it is in state Shutdown
+	opened   net.Listener // by Listen, until it serves
 	serving  int
+	shutdown time.Time // when the server will end, once it is in state Shutdown
 	bound    net.Addr
 	closed   chan struct{} // closed when Close has finished
 	closing  bool
@@ -142,16 +144,33 @@ func (c *Config) authenticator() sessionactor.Authenticator {
 	}
 	return func(ctx context.Context, credentials Credentials) (*User, error) {
 		if credentials.Kind == AnonymousUser {
-			return nil, nil
+			return new(User), nil
 		}
 		return c.Authenticate(ctx, credentials)
 	}
 }
 
 // Listen opens the listener of [Config.Endpoint], so that a port in use is an
-// error before anything else happens. [Server.Serve] calls it where the program
-// did not.
+// error before anything else happens. The next [Server.Serve] serves it; calling
+// Listen is only of use for a program that wants to know early, or to know the
+// port when the endpoint's is 0.
 func (s *Server) Listen() (net.Listener, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closing {
+		return nil, ErrClosed
+	}
+	if s.opened != nil {
+		return s.opened, nil
+	}
+	l, err := s.listen()
+	if err == nil {
+		s.opened, s.bound = l, l.Addr()
+	}
+	return l, err
+}
+
+func (s *Server) listen() (net.Listener, error) {
 	address := s.config.listenAddress()
 	l, err := net.Listen("tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
@@ -190,6 +209,9 @@ func (s *Server) ServeListener(ctx context.Context, l net.Listener) error {
 	} else if s.serving > 0 {
 		err = nil // it was logged
 	}
+	if s.opened == l {
+		s.opened = nil
+	}
 	if err != nil {
 		s.mu.Unlock()
 		l.Close()
@@ -198,6 +220,9 @@ func (s *Server) ServeListener(ctx context.Context, l net.Listener) error {
 	s.serving++
 	s.bound = l.Addr()
 	s.mu.Unlock()
+	if slices.Contains(s.config.Security, NoSecurity) {
+		s.log.Warn().Msg("SecurityPolicy None is offered: everybody on the network can read and change what its users can")
+	}
 	s.log.Info().Stringer("address", l.Addr()).Str("application", s.config.ApplicationURI).
 		Strs("security", s.securityNames()).Msg("serving")
 	stop := context.AfterFunc(ctx, func() { s.Close() })
@@ -240,6 +265,10 @@ func (s *Server) Close() error {
 	s.closing = true
 	s.state = ua.ServerStateShutdown
 	s.shutdown = time.Now().Add(s.config.ShutdownDelay)
+	if s.opened != nil {
+		s.opened.Close()
+		s.opened = nil
+	}
 	s.mu.Unlock()
 	defer close(s.closed)
 
@@ -247,16 +276,17 @@ func (s *Server) Close() error {
 	defer cancel()
 	s.channels.CloseListeners()
 	if s.config.ShutdownDelay > 0 && s.sessions.Stats().Sessions > 0 {
-		s.log.Info().Dur("delay", s.config.ShutdownDelay).Msg("shutting down")
+		s.log.Info().Stringer("delay", s.config.ShutdownDelay).Msg("shutting down")
 		s.announceShutdown(ctx)
 	}
 	s.sessions.Close()
 	s.subs.Close()
 	s.channels.Close(ua.BadShutdown)
 	s.group.Close()
-	err := errors.Join(s.group.Wait(ctx), s.pool.Close(ctx), s.lane.Close(ctx))
-	if err != nil {
-		err = fmt.Errorf("uahive: still running after the shutdown: %v: %w", s.group.Running(), err)
+	if err := errors.Join(s.group.Wait(ctx), s.pool.Close(ctx), s.lane.Close(ctx)); err != nil {
+		calls := s.pool.Stats().Active + s.lane.Stats().Active
+		err = fmt.Errorf("uahive: still running after the shutdown: goroutines %v, %d calls into the program that ignore their context: %w",
+			s.group.Running(), calls, context.DeadlineExceeded)
 		s.log.Error().Err(err).Msg("shutdown incomplete")
 		return err
 	}

@@ -271,7 +271,8 @@ func initVariable(v *Variable, spec *NodeSpec, sh *shape) {
 	if spec.Dimensions != nil || spec.Source != nil || spec.MinimumSamplingInterval != nil ||
 		spec.UserAccessLevel != nil || spec.Historizing {
 		v.configure(func(c *variableConfig) {
-			c.dimensions, c.source, c.historizing = slices.Clone(spec.Dimensions), spec.Source, spec.Historizing
+			c.dimensions, c.historizing = slices.Clone(spec.Dimensions), spec.Historizing
+			c.setSource(spec.Source)
 			if spec.MinimumSamplingInterval != nil {
 				c.minimumSampling = max(*spec.MinimumSamplingInterval, 0)
 			}

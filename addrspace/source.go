@@ -23,7 +23,7 @@ type Source struct {
 	Read ReadFunc
 	// Write takes values from clients. nil with a Read: the variable cannot
 	// be written. With a Write and no Read, the value is stored after Write
-	// returned without an error.
+	// returned without an error. Writes to one variable come one at a time.
 	Write WriteFunc
 	// Inline says that Read never waits and takes no more than a few
 	// microseconds (a counter, the time of day). It is then called on the
@@ -38,5 +38,36 @@ func (v *Variable) Source() *Source { return v.rare().source }
 func (v *Variable) SetSource(src *Source) {
 	v.node.space.mu.Lock()
 	defer v.node.space.mu.Unlock()
-	v.configure(func(c *variableConfig) { c.source = src })
+	v.configure(func(c *variableConfig) { c.setSource(src) })
+}
+
+func (c *variableConfig) setSource(src *Source) {
+	c.source = src
+	if src != nil && src.Write != nil && c.writing == nil {
+		c.writing = make(chan struct{}, 1)
+	}
+}
+
+// BeginWrite waits for the variable's turn to be written through its Source:
+// one write at a time, from the call of Source.Write until its value is stored,
+// so that what is stored is what the source took last. It returns the context's
+// error when that ends first. EndWrite ends the turn.
+func (v *Variable) BeginWrite(ctx context.Context) error {
+	turn := v.rare().writing
+	if turn == nil {
+		return nil
+	}
+	select {
+	case turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// EndWrite ends what BeginWrite began.
+func (v *Variable) EndWrite() {
+	if turn := v.rare().writing; turn != nil {
+		<-turn
+	}
 }

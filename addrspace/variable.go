@@ -32,7 +32,8 @@ type Variable struct {
 type variableConfig struct {
 	dimensions      []uint32
 	source          *Source
-	minimumSampling float64 // milliseconds; negative: not present
+	writing         chan struct{} // holds one while a write goes through the source
+	minimumSampling float64       // milliseconds; negative: not present
 	userAccess      ua.AccessLevelType
 	hasUserAccess   bool
 	historizing     bool
