@@ -166,8 +166,26 @@ func (s *Server) admit(conn net.Conn) {
 		refuse(conn, ua.BadTcpServerTooBusy)
 		return
 	}
-	s.config.Group.Go("channel", c.act)
-	s.config.Group.Go("reader", c.read)
+	if !s.config.Group.Go("channel", c.act) {
+		s.admission.leave(c)
+		conn.Close()
+		return
+	}
+	if !s.config.Group.Go("reader", c.read) {
+		s.admission.leave(c)
+		c.close(CloseReason{Code: reasonShutdown})
+		return
+	}
+	// A connection that was accepted while the server closed is in nobody's list.
+	if s.isClosed() {
+		c.close(CloseReason{Code: reasonShutdown, Status: ua.BadShutdown})
+	}
+}
+
+func (s *Server) isClosed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.closed
 }
 
 // refuse says why and closes, without waiting for the peer.

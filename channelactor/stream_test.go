@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uahive/uahive/codec/ua"
 	"github.com/uahive/uahive/codec/uasc"
 )
 
@@ -104,4 +105,22 @@ func (w *world) pair() net.Conn {
 	}
 	w.admit(ends[0])
 	return ends[1]
+}
+
+// A connection that comes in while the server closes does not stay behind.
+func TestThreat_R5_AcceptedWhileClosing(t *testing.T) {
+	w := newWorld(t, Limits{})
+	w.Close(ua.BadShutdown)
+	late := w.peer(w.pair(), uasc.PolicyNone, uasc.ModeNone)
+	if code := late.refusal(); code != ua.BadShutdown {
+		t.Errorf("told %v", code)
+	}
+	w.group.Close()
+	later := w.pair()
+	if n, err := later.Read(make([]byte, 1)); err == nil {
+		t.Errorf("%d bytes", n)
+	}
+	if n := w.Stats().Channels; n > 1 {
+		t.Errorf("%d channels", n)
+	}
 }

@@ -119,7 +119,8 @@ func TestThreat_T1_UnfinishedChunksAreBounded(t *testing.T) {
 		if n.AssemblyBytes > 512<<10 {
 			t.Fatalf("%d bytes held", n.AssemblyBytes)
 		}
-		if refused = int(n.RefusedBusy); refused == 16 && n.Channels == 8 {
+		// Eight times 64 KiB fit, or a little less while buffers grow.
+		if refused = int(n.RefusedBusy); n.Channels == 24-refused && n.Channels >= 6 && n.Channels <= 8 {
 			return
 		}
 		runtime.Gosched()
