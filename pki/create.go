@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"crypto/x509"
 	"crypto/x509/pkix"
-	"errors"
 	"fmt"
 	"math/big"
 	"net"
@@ -60,20 +59,20 @@ func createCertificate(cfg *Config, key *rsa.PrivateKey, notBefore, notAfter tim
 		host = strings.Trim(host, "[]")
 		if ip := net.ParseIP(host); ip != nil {
 			template.IPAddresses = append(template.IPAddresses, ip)
-		} else if host != "" {
+		} else {
 			template.DNSNames = append(template.DNSNames, host)
 		}
 	}
 	der, err := x509.CreateCertificate(rand.Reader, &template, &template, &key.PublicKey, key)
 	if err != nil {
-		return nil, fmt.Errorf("create certificate: %w", err)
+		return nil, fmt.Errorf("pki: create certificate: %w", err)
 	}
 	cert, err := x509.ParseCertificate(der)
 	if err != nil {
-		return nil, fmt.Errorf("create certificate: %w", err)
+		return nil, fmt.Errorf("pki: create certificate: %w", err)
 	}
 	if got, err := applicationURIs(cert); err != nil || len(got) != 1 || got[0] != cfg.ApplicationURI {
-		return nil, fmt.Errorf("ApplicationURI %q cannot be written into a certificate; use a plain URN such as urn:host:company:product", cfg.ApplicationURI)
+		return nil, uriError(cfg.ApplicationURI, "cannot be written into a certificate")
 	}
 	return der, nil
 }
@@ -81,18 +80,25 @@ func createCertificate(cfg *Config, key *rsa.PrivateKey, notBefore, notAfter tim
 // parseApplicationURI checks what will stand in the certificate before a key is made for it.
 func parseApplicationURI(uri string) (*url.URL, error) {
 	if uri == "" {
-		return nil, errors.New("ApplicationURI is empty; it is needed to create the application certificate")
+		return nil, uriError(uri, "is empty, but needed to create the application certificate")
 	}
 	for _, r := range uri {
 		if r > unicode.MaxASCII || unicode.IsControl(r) || r == ' ' {
-			return nil, fmt.Errorf("ApplicationURI %q: only ASCII without spaces can be written into a certificate", uri)
+			return nil, uriError(uri, "only ASCII without spaces can be written into a certificate")
 		}
 	}
 	parsed, err := url.Parse(uri)
 	if err != nil || parsed.Scheme == "" {
-		return nil, fmt.Errorf("ApplicationURI %q is no absolute URI; use for example urn:host:company:product", uri)
+		return nil, uriError(uri, "is no absolute URI")
 	}
 	return parsed, nil
+}
+
+func uriError(uri, problem string) error {
+	return &ConfigError{
+		Field: FieldApplicationURI, Value: uri, Problem: problem,
+		Instead: "use a plain URN such as urn:host:company:product",
+	}
 }
 
 // commonName is the application's name, shortened to the 64 characters that X.520 allows.

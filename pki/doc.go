@@ -10,8 +10,8 @@
 //	trustedUser, issuerUser        the same for users that log in with a certificate
 //	rejected/                      what was refused, named by thumbprint, to be moved into trusted/certs
 //
-// Certificates and revocation lists may be DER or PEM, whatever their file is called. Changes on disk are
-// seen within a second or two. What decides is always the content: no name or text out of a peer's
+// Certificates and revocation lists may be DER or PEM, whatever their file is called. What is
+// added on disk is seen before the next refusal, what is removed within a second or two. What decides is always the content: no name or text out of a peer's
 // certificate ever becomes a path.
 //
 // [Store.Validate] follows the steps of Part 4, 6.1.3. A peer that is not trusted learns no more than

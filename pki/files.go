@@ -8,17 +8,26 @@ import (
 	"path/filepath"
 )
 
-// readFile reads a file of the store, up to a bound.
+// readFile reads a file of the store, up to a bound. Its errors do not name the file.
 func readFile(path string) ([]byte, error) {
+	content, err := readBounded(path)
+	var pathErr *fs.PathError
+	if errors.As(err, &pathErr) {
+		err = fmt.Errorf("cannot be read: %w", pathErr.Err)
+	}
+	return content, err
+}
+
+func readBounded(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a regular file", path)
+		return nil, errors.New("is not a regular file")
 	}
 	if info.Size() > maxFile {
-		return nil, fmt.Errorf("%s is larger than %d bytes", path, maxFile)
+		return nil, fmt.Errorf("is larger than %d bytes", maxFile)
 	}
 	return os.ReadFile(path)
 }

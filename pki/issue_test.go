@@ -117,6 +117,13 @@ func selfSigned(t testing.TB, changes ...change) []byte {
 	return sign(t, applicationTemplate(changes...), nil, &peerKey().PublicKey, peerKey())
 }
 
+// ownCert is a certificate for the key and the URI of the store's own application.
+func ownCert(t testing.TB, changes ...change) []byte {
+	t.Helper()
+	changes = append([]change{setURIs("urn:test:own")}, changes...)
+	return sign(t, applicationTemplate(changes...), nil, &ownKey().PublicKey, ownKey())
+}
+
 // hierarchy is a root, an authority below it, and what they issue.
 type hierarchy struct {
 	root, sub       *x509.Certificate

@@ -42,16 +42,16 @@ func warnOpenKey(cfg *Config, path string) {
 func createKey(dir string, bits int) (string, error) {
 	key, err := rsa.GenerateKey(rand.Reader, bits)
 	if err != nil {
-		return "", fmt.Errorf("pki: %w", err)
+		return "", err
 	}
 	der, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
-		return "", fmt.Errorf("pki: %w", err)
+		return "", err
 	}
 	path := filepath.Join(dir, ownKeyNames[0])
 	content := pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})
 	if err := writeNew(path, content, 0o600); err != nil && !errors.Is(err, fs.ErrExist) {
-		return "", fmt.Errorf("pki: %w", err)
+		return "", err
 	}
 	return path, nil
 }
@@ -60,13 +60,9 @@ func createKey(dir string, bits int) (string, error) {
 func readKey(path string) (*rsa.PrivateKey, error) {
 	content, err := readFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("pki: %w", err)
+		return nil, err
 	}
-	key, err := parseKey(content)
-	if err != nil {
-		return nil, fmt.Errorf("pki: %s: %w", path, err)
-	}
-	return key, nil
+	return parseKey(content)
 }
 
 func parseKey(content []byte) (*rsa.PrivateKey, error) {

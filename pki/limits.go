@@ -38,4 +38,9 @@ const (
 
 	// rescanEvery is how often the folders are looked at, if there is anything to validate.
 	rescanEvery = time.Second
+
+	// refusalRescan is the least time between two looks at the folders before a refusal; rescanShare is
+	// the least one in units of what a look takes, so that refusals cannot keep a core busy with looking.
+	refusalRescan = 100 * time.Millisecond
+	rescanShare   = 20
 )

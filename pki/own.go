@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -41,63 +40,65 @@ var (
 // start on the same folder end up with the same certificate: whoever comes second reads what is there.
 func loadOwn(cfg *Config) (*Certificate, error) {
 	dir := filepath.Join(cfg.Dir, "own")
-	keyPath, err := onlyOne(dir, ownKeyNames)
+	keyPath, err := onlyOne(cfg, FieldKey, dir, ownKeyNames)
 	if err != nil {
 		return nil, err
 	}
-	certPath, err := onlyOne(dir, ownCertNames)
+	certPath, err := onlyOne(cfg, FieldCertificate, dir, ownCertNames)
 	if err != nil {
 		return nil, err
 	}
 	if keyPath == "" {
 		if certPath != "" {
-			return nil, fmt.Errorf("pki: %s has no private key: put it into %s, or remove the certificate to have a new pair made",
-				certPath, filepath.Join(dir, ownKeyNames[0]))
+			return nil, &ConfigError{
+				Field: FieldKey, Value: filepath.Join(dir, ownKeyNames[0]), Problem: "there is no private key for " + certPath,
+				Instead: "put it there, or remove the certificate to have a new pair made",
+			}
 		}
 		if _, err := parseApplicationURI(cfg.ApplicationURI); err != nil {
-			return nil, fmt.Errorf("pki: %w", err)
+			return nil, err
 		}
 		if keyPath, err = createKey(dir, cfg.KeyBits); err != nil {
-			return nil, err
+			return nil, dirError(cfg, err)
 		}
 		cfg.Logger.Info().Str("file", keyPath).Int("bits", cfg.KeyBits).Msg("created the application's private key")
 	}
 	key, err := readKey(keyPath)
 	if err != nil {
-		return nil, err
+		return nil, &ConfigError{
+			Field: FieldKey, Value: keyPath, Problem: err.Error(), Err: err,
+			Instead: "put an RSA key of 2048 to 4096 bits there (PKCS#8 or PKCS#1, without a passphrase), " +
+				"or remove it together with the certificate to have a new pair made",
+		}
 	}
 	warnOpenKey(cfg, keyPath)
 	if certPath == "" {
 		now := time.Now()
 		der, err := createCertificate(cfg, key, now.Add(-backdating).UTC(), now.Add(defaultLifetime).UTC())
 		if err != nil {
-			return nil, fmt.Errorf("pki: %w", err)
+			return nil, err
 		}
 		certPath = filepath.Join(dir, ownCertNames[0])
 		if err := writeNew(certPath, der, 0o644); err != nil && !errors.Is(err, fs.ErrExist) {
-			return nil, fmt.Errorf("pki: %w", err)
+			return nil, dirError(cfg, err)
 		}
 		cfg.Logger.Info().Str("file", certPath).Str("uri", cfg.ApplicationURI).Strs("hosts", cfg.Hosts).
 			Msg("created a self-signed application certificate; peers have to trust it")
 	}
-	own, err := readOwn(cfg, certPath, keyPath, key)
-	if err != nil {
-		return nil, fmt.Errorf("pki: %w", err)
-	}
-	return own, nil
+	return readOwn(cfg, certPath, keyPath, key)
 }
 
 // onlyOne finds which of several names exists in dir. It returns "" when none does.
-func onlyOne(dir string, names []string) (string, error) {
+func onlyOne(cfg *Config, field, dir string, names []string) (string, error) {
 	found := ""
 	for _, name := range names {
 		path := filepath.Join(dir, name)
 		switch _, err := os.Stat(path); {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
-			return "", fmt.Errorf("pki: %w", err)
+			return "", dirError(cfg, err)
 		case found != "":
-			return "", fmt.Errorf("pki: both %s and %s exist: remove the one that is not meant", found, path)
+			return "", &ConfigError{Field: field, Value: found, Problem: path + " exists, too", Instead: "remove the one that is not meant"}
 		default:
 			found = path
 		}
@@ -111,11 +112,11 @@ func onlyOne(dir string, names []string) (string, error) {
 func Load(certFile, keyFile string) (*Certificate, error) {
 	key, err := readKey(keyFile)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("pki: %s: %w", keyFile, err)
 	}
 	content, err := readFile(certFile)
 	if err != nil {
-		return nil, fmt.Errorf("pki: %w", err)
+		return nil, fmt.Errorf("pki: %s: %w", certFile, err)
 	}
 	ders, err := decodeFile(content, "CERTIFICATE")
 	if err != nil {
@@ -129,30 +130,43 @@ func Load(certFile, keyFile string) (*Certificate, error) {
 }
 
 func readOwn(cfg *Config, certPath, keyPath string, key *rsa.PrivateKey) (*Certificate, error) {
+	unusable := func(err error) error {
+		return &ConfigError{
+			Field: FieldCertificate, Value: certPath, Problem: err.Error(), Err: err,
+			Instead: "put the application's certificate there, as DER or PEM, or remove it to have a new one made",
+		}
+	}
 	content, err := readFile(certPath)
 	if err != nil {
-		return nil, err
+		return nil, unusable(err)
 	}
 	ders, err := decodeFile(content, "CERTIFICATE")
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", certPath, err)
+		return nil, unusable(err)
 	}
-	blob := bytes.Join(ders, nil)
-	own, err := newCertificate(blob, key)
-	if err != nil {
-		return nil, fmt.Errorf("%s with key %s: %w", certPath, keyPath, err)
-	}
-	if own.ApplicationURI == "" {
-		return nil, fmt.Errorf("%s: the certificate needs exactly one URI in its subject alternative name, the ApplicationURI", certPath)
-	}
-	if cfg.ApplicationURI != "" && own.ApplicationURI != cfg.ApplicationURI {
-		return nil, fmt.Errorf("%s is for the application %q, but the configured ApplicationURI is %q: "+
-			"change the configuration, or remove the file to have a new certificate made (peers have to trust that one anew)",
-			certPath, own.ApplicationURI, cfg.ApplicationURI)
+	own, err := newCertificate(bytes.Join(ders, nil), key)
+	switch {
+	case errors.Is(err, errOtherKey):
+		return nil, &ConfigError{
+			Field: FieldKey, Value: keyPath, Problem: "the private key does not belong to the certificate " + certPath, Err: err,
+			Instead: "put the right key there, or remove both files to have a new pair made",
+		}
+	case err != nil:
+		return nil, unusable(err)
+	case own.ApplicationURI == "":
+		return nil, unusable(errors.New("the certificate needs exactly one URI in its subject alternative name, the ApplicationURI"))
+	case cfg.ApplicationURI != "" && own.ApplicationURI != cfg.ApplicationURI:
+		return nil, &ConfigError{
+			Field: FieldApplicationURI, Value: cfg.ApplicationURI,
+			Problem: fmt.Sprintf("the certificate %s is for the application %s", certPath, quote(own.ApplicationURI)),
+			Instead: "configure the URI of the certificate, or remove the file to have a new one made (peers have to trust that one anew)",
+		}
 	}
 	warnOwn(cfg, certPath, own)
 	return own, nil
 }
+
+var errOtherKey = errors.New("the private key does not belong to the certificate")
 
 // newCertificate puts a certificate with its chain and its key together, and refuses a pair with which
 // no peer could work.
@@ -166,8 +180,7 @@ func newCertificate(blob []byte, key *rsa.PrivateKey) (*Certificate, error) {
 		return nil, err
 	}
 	if !leaf.Key.Equal(&key.PublicKey) {
-		return nil, errors.New("the private key does not belong to the certificate: put the right key there, " +
-			"or remove both files to have a new pair made")
+		return nil, errOtherKey
 	}
 	uri := ""
 	if len(leaf.ApplicationURIs) == 1 {
@@ -208,7 +221,7 @@ func warnOwn(cfg *Config, path string, own *Certificate) {
 // defaultHosts are the names under which this machine may be reached when none are configured.
 func defaultHosts() []string {
 	hosts := []string{"localhost"}
-	if name, err := os.Hostname(); err == nil && name != "" && !strings.ContainsAny(name, " /\\") {
+	if name, err := os.Hostname(); err == nil && checkHost(name) == "" {
 		hosts = append(hosts, name)
 	}
 	slices.Sort(hosts)

@@ -2,6 +2,8 @@ package pki
 
 import (
 	"cmp"
+	"crypto/sha1"
+	"encoding/hex"
 	"os"
 	"path/filepath"
 	"slices"
@@ -94,6 +96,26 @@ func (r *rejectedStore) add(leaf *Parsed) (string, error) {
 	r.bytes += len(leaf.DER)
 	r.trim()
 	return path, nil
+}
+
+// remove takes a certificate out that is trusted now.
+func (r *rejectedStore) remove(der []byte) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.entries) == 0 {
+		return // as it is nearly always
+	}
+	sum := sha1.Sum(der)
+	name := hex.EncodeToString(sum[:]) + ".der"
+	i := slices.IndexFunc(r.entries, func(e rejectedEntry) bool { return e.name == name })
+	if i < 0 {
+		return
+	}
+	if r.dir != "" {
+		_ = os.Remove(filepath.Join(r.dir, name)) // moved away is as good as removed
+	}
+	r.bytes -= r.entries[i].size
+	r.entries = slices.Delete(r.entries, i, i+1)
 }
 
 // trim drops the oldest entries beyond the bounds. Called with mu.

@@ -3,11 +3,9 @@ package pki
 import (
 	"bytes"
 	"crypto/x509"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -202,58 +200,4 @@ func checkChainRevocation(lists *snapshot, chain []link, now time.Time, acceptMi
 		}
 	}
 	return nil
-}
-
-// quote makes text of a stranger's certificate fit for the log: escaped, and of bounded length.
-func quote(s string) string {
-	const most = 200
-	if len(s) > most {
-		s = s[:most] + "..."
-	}
-	return strconv.Quote(s)
-}
-
-// refused records a refusal: in the rejected store, from where an administrator can move the certificate
-// into a trust list, and in the log. Strangers can cause any number of refusals, so both are paced.
-func (s *Store) refused(e *Error, leaf *Parsed) {
-	suppressed, ok := s.notes.take(time.Now())
-	if !ok {
-		return
-	}
-	event := s.cfg.Logger.Warn().
-		Str("thumbprint", hex.EncodeToString(e.Thumbprint[:])).
-		Stringer("code", e.Detail).
-		Str("reason", e.Reason)
-	if suppressed > 0 {
-		event = event.Uint64("unreported", suppressed)
-	}
-	if leaf != nil {
-		path, err := s.rejected.add(leaf)
-		switch {
-		case err != nil:
-			event = event.AnErr("rejected", err)
-		case path != "":
-			event = event.Str("file", path)
-			if e.Detail == ua.BadCertificateUntrusted {
-				event = event.Str("to trust it", "move the file into trusted/certs")
-			}
-		}
-	}
-	event.Msg("refused a certificate")
-}
-
-// accepted records that AcceptAll let somebody in who would have been refused.
-func (s *Store) accepted(e *Error) {
-	suppressed, ok := s.notes.take(time.Now())
-	if !ok {
-		return
-	}
-	event := s.cfg.Logger.Warn().
-		Str("thumbprint", hex.EncodeToString(e.Thumbprint[:])).
-		Stringer("code", e.Detail).
-		Str("reason", e.Reason)
-	if suppressed > 0 {
-		event = event.Uint64("unreported", suppressed)
-	}
-	event.Msg("ACCEPTED a certificate that is not acceptable, because AcceptAll is set")
 }

@@ -10,55 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/rs/zerolog"
 )
-
-// Config says where a store is and whom its certificate is for.
-type Config struct {
-	// Dir is the store's folder. It is made when missing. [Memory] ignores it.
-	Dir string
-	// ApplicationURI is what the application is called worldwide. It stands in its certificate. It may be
-	// empty if there is a certificate already, whose URI then counts.
-	ApplicationURI string
-	// ApplicationName is the common name in a certificate that is made. Default: ApplicationURI.
-	ApplicationName string
-	// Organization is who runs the application, in a certificate that is made. Default: left out.
-	Organization string
-	// Hosts are the DNS names and addresses under which the application is reached, in a certificate that
-	// is made. Default: localhost and the host's name.
-	Hosts []string
-	// KeyBits is the size of a key that is made: 2048 (the default), 3072 or 4096. A larger key makes every
-	// new channel cost several times the work.
-	KeyBits int
-	// Logger receives refusals and changes. Default: none.
-	Logger zerolog.Logger
-	// AcceptAll accepts every application whose certificate can be parsed, trusted or not, and logs each.
-	// It is for demonstrations: anybody can then pose as anybody. Users are not covered.
-	AcceptAll bool
-	// AcceptMissingCRL accepts certificates of an authority for which there is no current revocation list.
-	// The default refuses them, because a stolen key could not be told from a good one.
-	AcceptMissingCRL bool
-
-	// Key is the private key to use in a memory store, so that tests need not make one each time.
-	// Default: a new one.
-	Key *rsa.PrivateKey
-}
-
-func (c *Config) setDefaults() error {
-	if c.KeyBits == 0 {
-		c.KeyBits = 2048
-	}
-	switch c.KeyBits {
-	case 2048, 3072, 4096:
-	default:
-		return fmt.Errorf("pki: KeyBits %d: use 2048, 3072 or 4096", c.KeyBits)
-	}
-	if c.Hosts == nil {
-		c.Hosts = defaultHosts()
-	}
-	return nil
-}
 
 // Store is an application's certificate store. All methods may be called concurrently.
 type Store struct {
@@ -72,6 +24,9 @@ type Store struct {
 	scan struct {
 		next atomic.Int64 // when the folders are looked at again, in Unix nanoseconds
 		mu   sync.Mutex   // held by who looks
+		// Guarded by mu.
+		last time.Time     // when the folders were looked at
+		took time.Duration // how long that took
 	}
 }
 
@@ -88,7 +43,7 @@ var folders = []string{
 // error names the file and what to do.
 func Open(cfg Config) (*Store, error) {
 	if cfg.Dir == "" {
-		return nil, errors.New("pki: Dir is empty")
+		return nil, &ConfigError{Field: FieldDir, Problem: "is empty", Instead: "name a folder that can be read and written"}
 	}
 	if err := cfg.setDefaults(); err != nil {
 		return nil, err
@@ -99,7 +54,7 @@ func Open(cfg Config) (*Store, error) {
 			mode = 0o700
 		}
 		if err := os.MkdirAll(filepath.Join(cfg.Dir, filepath.FromSlash(folder)), mode); err != nil {
-			return nil, fmt.Errorf("pki: %w", err)
+			return nil, dirError(&cfg, err)
 		}
 	}
 	own, err := loadOwn(&cfg)
@@ -109,7 +64,7 @@ func Open(cfg Config) (*Store, error) {
 	s := newStore(cfg, own, cfg.Dir)
 	s.rejected.load()
 	if err := s.Reload(); err != nil {
-		return nil, err
+		return nil, dirError(&cfg, err)
 	}
 	return s, nil
 }
@@ -119,6 +74,9 @@ func Open(cfg Config) (*Store, error) {
 func Memory(cfg Config) (*Store, error) {
 	if err := cfg.setDefaults(); err != nil {
 		return nil, err
+	}
+	if _, err := parseApplicationURI(cfg.ApplicationURI); err != nil {
+		return nil, err // before a key is made for it
 	}
 	key := cfg.Key
 	if key == nil {
@@ -130,7 +88,7 @@ func Memory(cfg Config) (*Store, error) {
 	der, err := createCertificate(&cfg, key,
 		time.Date(1990, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2090, 1, 1, 0, 0, 0, 0, time.UTC))
 	if err != nil {
-		return nil, fmt.Errorf("pki: %w", err)
+		return nil, err
 	}
 	own, err := newCertificate(der, key)
 	if err != nil {
@@ -148,7 +106,7 @@ func newStore(cfg Config, own *Certificate, dir string) *Store {
 		rejected: newRejectedStore(dir),
 	}
 	if cfg.AcceptAll {
-		cfg.Logger.Warn().Msg("EVERY peer certificate is accepted, trusted or not: use this for demonstrations only")
+		cfg.Logger.Warn().Msg("TrustAll is set (AcceptAll in package pki): EVERY peer certificate is accepted, trusted or not; use this for demonstrations only")
 	}
 	return s
 }
@@ -156,9 +114,11 @@ func newStore(cfg Config, own *Certificate, dir string) *Store {
 // Certificate is the application's own certificate and key.
 func (s *Store) Certificate() *Certificate { return s.own }
 
-// Reload looks at the trust lists on disk now. It is not needed in normal operation: changes are noticed
-// when the next certificate is validated. It fails when a folder cannot be read; what was read last
-// then stays in force. Single files that cannot be used are logged and left out.
+// Reload looks at the trust lists on disk now. It is not needed in normal operation: before a certificate
+// is validated, changes of the last second or two may not have been seen, but before one is refused,
+// the folders are looked at again. So whoever was just added is let in at once; after a removal, Reload
+// takes effect earlier than waiting. It fails when a folder cannot be read; what was read last then stays
+// in force. Single files that cannot be used are logged and left out.
 func (s *Store) Reload() error {
 	s.scan.mu.Lock()
 	defer s.scan.mu.Unlock()
@@ -166,8 +126,11 @@ func (s *Store) Reload() error {
 }
 
 func (s *Store) reload() error {
-	s.scan.next.Store(time.Now().Add(rescanEvery).UnixNano())
-	return errors.Join(s.apps.reload(), s.users.reload())
+	start := time.Now()
+	s.scan.next.Store(start.Add(rescanEvery).UnixNano())
+	err := errors.Join(s.apps.reload(), s.users.reload())
+	s.scan.last, s.scan.took = start, time.Since(start)
+	return err
 }
 
 // refresh reloads what has changed on disk, at most once in each [rescanEvery]. While one goroutine looks,
@@ -181,6 +144,25 @@ func (s *Store) refresh() {
 		return
 	}
 	defer s.scan.mu.Unlock()
+	s.reloadLogged()
+}
+
+// lookAgain is called before a refusal, and reloads what has changed on disk: an administrator who has
+// just moved a certificate into a trust list is not told that it is not there. Strangers can cause
+// refusals, so it looks at most once in each [refusalRescan], and less often where that takes long.
+func (s *Store) lookAgain() {
+	if s.apps.dir == "" {
+		return
+	}
+	s.scan.mu.Lock()
+	defer s.scan.mu.Unlock()
+	if time.Since(s.scan.last) >= max(refusalRescan, rescanShare*s.scan.took) {
+		s.reloadLogged()
+	}
+}
+
+// reloadLogged is reload where nobody waits for the error. The scan lock is held.
+func (s *Store) reloadLogged() {
 	if err := s.reload(); err != nil {
 		s.cfg.Logger.Error().Err(err).Msg("cannot read the trust lists; the last ones stay in force")
 	}
@@ -239,6 +221,9 @@ func (s *Store) add(list *trustList, folder string, der []byte) error {
 	defer s.scan.mu.Unlock()
 	if err := list.add(folder, "certs", der); err != nil {
 		return fmt.Errorf("pki: %w", err)
+	}
+	if folder == list.trusted {
+		s.rejected.remove(der)
 	}
 	return list.reload()
 }

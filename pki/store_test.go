@@ -169,9 +169,6 @@ func TestOpenRefusesWhatDoesNotFitTogether(t *testing.T) {
 			ok(t, os.WriteFile(filepath.Join(dir, "own", name), content, 0o600))
 		}
 	}
-	ownCert := func(changes ...change) []byte {
-		return sign(t, applicationTemplate(append([]change{setURIs("urn:test:own")}, changes...)...), nil, &ownKey().PublicKey, ownKey())
-	}
 	all := func(steps ...func(*testing.T, string)) func(*testing.T, string) {
 		return func(t *testing.T, dir string) {
 			for _, step := range steps {
@@ -189,10 +186,10 @@ func TestOpenRefusesWhatDoesNotFitTogether(t *testing.T) {
 		want    []string
 	}{
 		{"key of another certificate", all(putKey, write("cert.der", selfSigned(t))), nil, []string{"cert.der", "key.pem", "does not belong"}},
-		{"other ApplicationURI", all(putKey, write("cert.der", ownCert())), func(c *Config) { c.ApplicationURI = "urn:test:new" }, []string{"cert.der", "urn:test:own", "urn:test:new"}},
-		{"certificate without key", write("cert.pem", ownCert()), nil, []string{"cert.pem", "no private key", "key.pem"}},
-		{"certificate without URI", all(putKey, write("cert.der", ownCert(setURIs()))), nil, []string{"cert.der", "ApplicationURI"}},
-		{"two certificates", all(putKey, write("cert.der", ownCert()), write("cert.pem", ownCert())), nil, []string{"cert.der", "cert.pem", "remove"}},
+		{"other ApplicationURI", all(putKey, write("cert.der", ownCert(t))), func(c *Config) { c.ApplicationURI = "urn:test:new" }, []string{"cert.der", "urn:test:own", "urn:test:new"}},
+		{"certificate without key", write("cert.pem", ownCert(t)), nil, []string{"cert.pem", "no private key", "key.pem"}},
+		{"certificate without URI", all(putKey, write("cert.der", ownCert(t, setURIs()))), nil, []string{"cert.der", "ApplicationURI"}},
+		{"two certificates", all(putKey, write("cert.der", ownCert(t)), write("cert.pem", ownCert(t))), nil, []string{"cert.der", "cert.pem", "remove"}},
 		{"not a certificate", all(putKey, write("cert.der", []byte("hello"))), nil, []string{"cert.der"}},
 		{"PEM without a certificate", all(putKey, write("cert.pem", pem.EncodeToMemory(&pem.Block{Type: "X", Bytes: []byte("x")}))), nil, []string{"cert.pem", "CERTIFICATE"}},
 		{"encrypted key", write("key.pem", []byte("-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n")), nil, []string{"key.pem", "passphrase"}},

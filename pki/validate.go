@@ -30,13 +30,16 @@ type Check struct {
 	// Hostname must be among the certificate's names and addresses. Empty: any. A client checks the host
 	// that it has dialled; a server does not check where its clients are.
 	Hostname string
+	// Peer is the address from which the certificate came, for the log. Empty: unknown.
+	Peer string
 	// MinKeyBits and MaxKeyBits frame the key as the security policy asks for it. Zero: 2048 and 4096.
 	MinKeyBits, MaxKeyBits int
 }
 
 // Validate decides whether a peer's certificate, which may be followed by the chain that issued it, is
 // acceptable. The error is an [*Error], whose Status is what to tell the peer. Reasons for a refusal, and
-// where to find the certificate in the rejected store, are in the log.
+// where to find the certificate in the rejected store, are in the log. Before a refusal, the trust lists
+// on disk are looked at again; from the rejected store, what is acceptable disappears.
 //
 // The steps are those of Part 4, 6.1.3, in their order, for every certificate of the chain. A peer that
 // is not trusted gets BadSecurityChecksFailed, whatever else is wrong with it (Part 6, 6.7.6).
@@ -49,32 +52,39 @@ func (s *Store) Validate(blob []byte, check Check) error {
 	leaf, sent, err := parseSent(blob)
 	if err != nil {
 		e := &Error{Status: ua.BadSecurityChecksFailed, Detail: ua.BadCertificateInvalid, Reason: err.Error()}
-		s.refused(e, nil)
+		s.refused(e, &check, nil)
 		return e
 	}
 	list := s.apps
 	if check.Use == UseUser {
 		list = s.users
 	}
-	lists := list.current.Load()
 	if fail := s.checkOwn(leaf); fail != nil {
 		e := &Error{Status: ua.BadSecurityChecksFailed, Detail: fail.code, Reason: fail.reason, Thumbprint: leaf.Thumbprint}
-		s.refused(e, nil)
+		s.refused(e, &check, nil)
 		return e
 	}
+	lists := list.current.Load()
 	trusted, fail := judge(lists, leaf, sent, &check, s.cfg.AcceptMissingCRL)
+	if fail != nil {
+		s.lookAgain()
+		if now := list.current.Load(); now != lists {
+			trusted, fail = judge(now, leaf, sent, &check, s.cfg.AcceptMissingCRL)
+		}
+	}
 	if fail == nil {
+		s.rejected.remove(leaf.DER)
 		return nil
 	}
 	e := &Error{Status: ua.BadSecurityChecksFailed, Detail: fail.code, Reason: fail.reason, Thumbprint: leaf.Thumbprint}
 	if s.cfg.AcceptAll && check.Use != UseUser {
-		s.accepted(e)
+		s.accepted(e, &check, leaf)
 		return nil
 	}
 	if trusted {
 		e.Status = disclosed(fail.code)
 	}
-	s.refused(e, leaf)
+	s.refused(e, &check, leaf)
 	return e
 }
 
