@@ -1,10 +1,12 @@
 package channelactor
 
 import (
+	"errors"
 	"time"
 
 	"github.com/uahive/uahive/codec/ua"
 	"github.com/uahive/uahive/codec/uasc"
+	"github.com/uahive/uahive/pki"
 )
 
 // reasonCode is why a channel ended, in words for logs.
@@ -122,7 +124,8 @@ func (s *Server) count(code reasonCode) {
 func (c *Channel) logEnd() {
 	reason := c.reason.Load()
 	event := c.server.log.Debug()
-	if reason.Code == reasonSecurity {
+	var certificate *pki.Error // has its own line in the log
+	if reason.Code == reasonSecurity && !errors.As(reason.Err, &certificate) {
 		event = c.server.refusals.Warn()
 	}
 	event.Str("peer", c.remote).Uint32("channel", c.id).Str("reason", string(reason.Code))

@@ -189,7 +189,7 @@ func (o *opening) identify() error {
 		return err
 	}
 	if err := c.server.config.PKI.Validate(o.header.SenderCertificate, pki.Check{
-		Use: pki.UseClient, MinKeyBits: o.policy.MinKeyBits, MaxKeyBits: o.policy.MaxKeyBits,
+		Use: pki.UseClient, Peer: c.remote, MinKeyBits: o.policy.MinKeyBits, MaxKeyBits: o.policy.MaxKeyBits,
 	}); err != nil {
 		return err
 	}
