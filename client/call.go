@@ -86,7 +86,8 @@ type timing struct {
 // configuration.
 func (cfg *Config) timing(ctx context.Context) timing {
 	if until, ok := ctx.Deadline(); ok {
-		return timing{hint: max(milliseconds(time.Until(until)), 1), until: until}
+		// Rounded up, so that the server does not give up before the client does.
+		return timing{hint: max(milliseconds(time.Until(until)+time.Millisecond-1), 1), until: until}
 	}
 	until := time.Now().Add(cfg.RequestTimeout)
 	return timing{hint: milliseconds(cfg.RequestTimeout), deadline: until.UnixNano(), until: until}
@@ -105,7 +106,7 @@ func (ch *channel) attempt(ctx context.Context, t timing, req, resp ua.Structure
 	id, err := ch.sendWait(ctx, &request{handler: c, body: req, hint: t.hint, deadline: t.deadline}, t.until)
 	if err != nil {
 		c.release()
-		return false, err
+		return false, ofContext(ctx, err)
 	}
 	if t.deadline != 0 && ch.arm != nil {
 		ch.arm(t.deadline)
@@ -116,13 +117,13 @@ func (ch *channel) attempt(ctx context.Context, t timing, req, resp ua.Structure
 		if ch.abandon(id) {
 			c.release()
 			ch.cancel(ctx, id)
-			return true, context.Cause(ctx)
+			return true, ended(ctx)
 		}
 		<-c.finished // the reader has it: a moment
 	}
 	err = c.err
 	c.release()
-	return true, err
+	return true, ofContext(ctx, err)
 }
 
 // cancel tells the server that nobody waits for a request (Part 4, 5.7.5). A

@@ -101,11 +101,11 @@ func openChannel(ctx context.Context, cfg *Config, sec *securing, address, url s
 	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
 	err = ch.handshake(url)
 	if !stop() && err == nil {
-		err = context.Cause(ctx)
+		err = ended(ctx)
 	}
 	if err != nil {
-		if ctx.Err() != nil {
-			err = &ConnectionError{Op: "open", Err: context.Cause(ctx)}
+		if over := ended(ctx); over != nil {
+			err = &ConnectionError{Op: "open", Err: over}
 		}
 		ch.abandonOpening()
 		return nil, err
@@ -145,7 +145,7 @@ func (ch *channel) handshake(url string) error {
 		return &ConnectionError{Op: opHello, Err: err}
 	}
 	if err := ch.openFirst(); err != nil {
-		return &ConnectionError{Op: "open secure channel", Err: err}
+		return &ConnectionError{Op: "open secure channel", Err: withTrustHint(err, ch.sec)}
 	}
 	return nil
 }

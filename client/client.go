@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"sync"
@@ -183,10 +182,10 @@ func (c *Client) ready(ctx context.Context, t timing, failed *channel) (*channel
 	var late <-chan time.Time
 	for {
 		c.mu.Lock()
-		ch, ended, changed := c.current.Load(), c.ended, c.changed
+		ch, closed, changed := c.current.Load(), c.ended, c.changed
 		c.mu.Unlock()
-		if ended != nil {
-			return nil, ended
+		if closed != nil {
+			return nil, closed
 		}
 		if ch != nil && ch != failed {
 			return ch, nil
@@ -199,9 +198,9 @@ func (c *Client) ready(ctx context.Context, t timing, failed *channel) (*channel
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return nil, errors.Join(ErrNotConnected, context.Cause(ctx))
+			return nil, fmt.Errorf("%w: %w", ErrNotConnected, ended(ctx))
 		case <-late:
-			return nil, errors.Join(ErrNotConnected, ua.BadServerNotConnected)
+			return nil, ofContext(ctx, fmt.Errorf("%w: %w", ErrNotConnected, ua.BadServerNotConnected))
 		}
 	}
 }
@@ -243,7 +242,7 @@ func (c *Client) ChangeUser(ctx context.Context, user Identity) error {
 	case c.turn <- struct{}{}:
 		defer func() { <-c.turn }()
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return wrap("ActivateSession", ended(ctx))
 	}
 	ch := c.current.Load()
 	if ch == nil || c.session == nil {

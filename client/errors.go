@@ -116,6 +116,38 @@ func withHint(err error, body []byte) error {
 	return err
 }
 
+// ended is the error of a context that is over: its own, so that it is found with errors.Is, and the cause
+// that it was given. It is nil while the context is not over. A deadline that has passed counts before
+// the context's timer has run.
+func ended(ctx context.Context) error {
+	err := ctx.Err()
+	if err == nil {
+		if deadline, ok := ctx.Deadline(); ok && !time.Now().Before(deadline) {
+			return context.DeadlineExceeded
+		}
+		return nil
+	}
+	if cause := context.Cause(ctx); !errors.Is(cause, err) {
+		return fmt.Errorf("%w: %w", err, cause)
+	}
+	return err
+}
+
+// ofContext adds to an error that the caller's context is over, where that may well be the reason: the server
+// gave up at the same moment, because it was told how long the client waits.
+func ofContext(ctx context.Context, err error) error {
+	if err == nil || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		return err
+	}
+	switch ua.StatusOf(err).Code() {
+	case ua.BadTimeout, ua.BadRequestTimeout, ua.BadRequestCancelledByClient, ua.BadRequestCancelledByRequest, ua.BadServerNotConnected:
+		if over := ended(ctx); over != nil {
+			return fmt.Errorf("%w: %w", over, err)
+		}
+	}
+	return err
+}
+
 // wrap adds what was attempted to an error.
 func wrap(op string, err error) error {
 	if err == nil || errors.Is(err, ErrClosed) {

@@ -4,6 +4,8 @@ import (
 	"crypto"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/uahive/uahive/codec/ua"
 	"github.com/uahive/uahive/codec/uasc"
@@ -11,8 +13,9 @@ import (
 )
 
 // Identity is who a session acts for: [Anonymous], [UserName] or
-// [UserCertificate].
+// [UserCertificate]. It can be printed; secrets are left out.
 type Identity interface {
+	fmt.Stringer
 	// tokenType is the kind of UserTokenPolicy that the identity needs.
 	tokenType() ua.UserTokenType
 	// token makes the identity token for one activation, and the signature
@@ -34,23 +37,39 @@ type anonymous struct{}
 // Anonymous is nobody in particular.
 func Anonymous() Identity { return anonymous{} }
 
+func (anonymous) String() string { return "Anonymous" }
+
+// GoString is String, for the verb %#v.
+func (a anonymous) GoString() string { return a.String() }
+
 func (anonymous) tokenType() ua.UserTokenType { return ua.UserTokenTypeAnonymous }
 
 func (anonymous) token(p *tokenParams) (ua.ExtensionObject, ua.SignatureData, error) {
 	return ua.ObjectOf(&ua.AnonymousIdentityToken{PolicyID: p.policy.PolicyID}), ua.SignatureData{}, nil
 }
 
-type userName struct{ name, password string }
+// The password is behind a pointer because fmt does not ask a value in an
+// unexported field how it wants to be printed.
+type userName struct {
+	name     string
+	password *string
+}
 
 // UserName is a user with a password. The password is encrypted for the server
 // with the security policy that the server names for it, or with that of the
 // channel (Part 4, 7.41.4).
-func UserName(name, password string) Identity { return userName{name, password} }
+func UserName(name, password string) Identity { return userName{name, &password} }
+
+// String returns the name and not the password.
+func (u userName) String() string { return fmt.Sprintf("UserName(%q, ***)", u.name) }
+
+// GoString is String, for the verb %#v.
+func (u userName) GoString() string { return u.String() }
 
 func (userName) tokenType() ua.UserTokenType { return ua.UserTokenTypeUserName }
 
 func (u userName) token(p *tokenParams) (ua.ExtensionObject, ua.SignatureData, error) {
-	t := &ua.UserNameIdentityToken{PolicyID: p.policy.PolicyID, UserName: u.name, Password: []byte(u.password)}
+	t := &ua.UserNameIdentityToken{PolicyID: p.policy.PolicyID, UserName: u.name, Password: []byte(*u.password)}
 	if !p.security.Secure() {
 		if p.sec.mode != uasc.ModeSignAndEncrypt && !p.clear {
 			return ua.ExtensionObject{}, ua.SignatureData{}, errClearPassword
@@ -75,6 +94,14 @@ type userCertificate struct{ cert *pki.Certificate }
 
 // UserCertificate is a user who proves to have the key of a certificate.
 func UserCertificate(cert *pki.Certificate) Identity { return userCertificate{cert} }
+
+// String returns the thumbprint of the certificate.
+func (u userCertificate) String() string {
+	return fmt.Sprintf("UserCertificate(%x)", u.cert.Thumbprint)
+}
+
+// GoString is String, for the verb %#v.
+func (u userCertificate) GoString() string { return u.String() }
 
 func (userCertificate) tokenType() ua.UserTokenType { return ua.UserTokenTypeCertificate }
 
@@ -116,7 +143,13 @@ func chooseToken(e *ua.EndpointDescription, user Identity) (*ua.UserTokenPolicy,
 	if want == ua.UserTokenTypeAnonymous && len(e.UserIdentityTokens) == 0 {
 		return new(ua.UserTokenPolicy), uasc.PolicyNone, nil // servers that list nothing mean this
 	}
-	return nil, nil, fmt.Errorf("endpoint does not take a %v token: %w", want, ua.BadIdentityTokenRejected)
+	var taken []string
+	for i := range e.UserIdentityTokens {
+		taken = append(taken, e.UserIdentityTokens[i].TokenType.String())
+	}
+	slices.Sort(taken)
+	return nil, nil, fmt.Errorf("the endpoint does not take users of kind %v, only %s (Config.User): %w", want,
+		strings.Join(slices.Compact(taken), " and "), ua.BadIdentityTokenRejected)
 }
 
 // sign makes the SignatureData over parts.

@@ -87,7 +87,7 @@ func (ch *channel) sendWait(ctx context.Context, r *request, until time.Time) (u
 		select {
 		case <-ch.room:
 		case <-ctx.Done():
-			return 0, context.Cause(ctx)
+			return 0, ended(ctx)
 		case <-late.C:
 			return 0, ua.BadTimeout
 		}

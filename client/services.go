@@ -42,7 +42,7 @@ func (c *Client) ReadValue(ctx context.Context, node ua.NodeID) (ua.DataValue, e
 		return ua.DataValue{}, err
 	}
 	if err := results[0].Status.Err(); err != nil {
-		return results[0], fmt.Errorf("client: Read %v: %w", node, err)
+		return results[0], fmt.Errorf("client: Read %v: %w", node, ofContext(ctx, err))
 	}
 	return results[0], nil
 }
@@ -76,7 +76,7 @@ func (c *Client) WriteValue(ctx context.Context, node ua.NodeID, value any) erro
 		return err
 	}
 	if err := results[0].Err(); err != nil {
-		return fmt.Errorf("client: Write %v: %w", node, err)
+		return fmt.Errorf("client: Write %v: %w", node, ofContext(ctx, err))
 	}
 	return nil
 }
@@ -129,7 +129,7 @@ func (c *Client) Call(ctx context.Context, object, method ua.NodeID, args ...any
 	}
 	r := &resp.Results[0]
 	if r.StatusCode.IsBad() {
-		return nil, &CallError{Method: method, Status: r.StatusCode, Arguments: r.InputArgumentResults}
+		return nil, ofContext(ctx, &CallError{Method: method, Status: r.StatusCode, Arguments: r.InputArgumentResults})
 	}
 	return r.OutputArguments, nil
 }
