@@ -35,6 +35,7 @@ func TestUnfinishedMessages(t *testing.T) {
 			binary.LittleEndian.PutUint32(abort[28:], 0xFFFF_FFFF)
 			s.Write(abort)
 			readValue(s, serverNode)
+			synctest.Wait()
 			if n := w.Stats().Channels.AssemblyBytes; n != 0 {
 				t.Errorf("%d bytes are held of a message that was given up", n)
 			}
