@@ -195,7 +195,7 @@ func (it *item) enqueue(dv *ua.DataValue) {
 			it.last.ServerTimestamp = ua.DateTimeOf(time.Now())
 		}
 		x := it.extra
-		if x.ring.push(&it.last, int(it.queueSize), !it.discardNew, it.sub.manager.limits.QueueBytes) {
+		if it.push(&it.last, !it.discardNew) {
 			x.overflow++
 			it.sub.manager.stats.overflows.Add(1)
 		}
@@ -208,6 +208,20 @@ func (it *item) enqueue(dv *ua.DataValue) {
 	if it.mode == ua.MonitoringModeReporting {
 		it.list()
 	}
+}
+
+// push puts a value into a queue of more than one entry, and reports whether
+// others were lost. When the queues of all items hold as much as they may, large
+// values push out those before them. mu is held.
+func (it *item) push(dv *ua.DataValue, discardOldest bool) (lost bool) {
+	m, r := it.sub.manager, &it.extra.ring
+	bytes := m.limits.QueueBytes
+	if m.queueBytes.Load() >= int64(m.limits.QueueBytesTotal) {
+		bytes = min(bytes, tellFrom)
+	}
+	lost = r.push(dv, int(it.queueSize), discardOldest, bytes)
+	r.tell(&m.queueBytes)
+	return lost
 }
 
 // list puts the item on its subscription's list of changed items, once. mu is held.
@@ -247,6 +261,7 @@ func (it *item) dequeue(dv *ua.DataValue) bool {
 		if !it.extra.ring.pop(dv) {
 			return false
 		}
+		it.extra.ring.tell(&it.sub.manager.queueBytes)
 	} else {
 		if !it.queued {
 			return false
@@ -287,7 +302,8 @@ func (it *item) stamp(dv *ua.DataValue, now ua.DateTime) {
 func (it *item) clear() {
 	it.last, it.hasLast, it.queued = ua.DataValue{}, false, false
 	if x := it.extra; x != nil {
-		x.ring = ring{}
+		x.ring.empty()
+		x.ring.tell(&it.sub.manager.queueBytes)
 		x.pending, x.hasPending, x.fired = ua.DataValue{}, false, false
 	}
 }

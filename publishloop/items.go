@@ -139,12 +139,14 @@ func (it *item) resize(size uint32) {
 	switch {
 	case old > 1 && size > 1:
 		it.extra.ring.resize(int(size))
+		it.extra.ring.tell(&it.sub.manager.queueBytes)
 	case old > 1:
 		it.queued = it.extra.ring.count > 0
-		it.extra.ring = ring{}
+		it.extra.ring.empty()
+		it.extra.ring.tell(&it.sub.manager.queueBytes)
 	case size > 1 && it.queued:
 		it.queued = false
-		it.extra.ring.push(&it.last, int(size), true, it.sub.manager.limits.QueueBytes)
+		it.push(&it.last, true)
 	}
 }
 

@@ -32,6 +32,9 @@ type Limits struct {
 	// roughly, so that large arrays in deep queues do not fill the memory.
 	// Default 64 MiB.
 	QueueBytes int
+	// QueueBytesTotal bounds the same over all items. When it is used up, queues
+	// keep two large values each. Default 512 MiB.
+	QueueBytesTotal int
 	// TriggeringLinks of one item. Default 1,000.
 	TriggeringLinks int
 	// PublishRequests is the smallest number of Publish requests that a session
@@ -94,6 +97,7 @@ func (l Limits) withDefaults() Limits {
 	number(&l.QueueSize, 10_000)
 	number(&l.QueueEntries, 10_000_000)
 	number(&l.QueueBytes, 64<<20)
+	number(&l.QueueBytesTotal, 512<<20)
 	number(&l.TriggeringLinks, 1_000)
 	number(&l.PublishRequests, 20)
 	number(&l.Acknowledgements, 10_000)

@@ -47,7 +47,7 @@ type Manager struct {
 	semantics semantics
 
 	// Quotas, taken and given with take.
-	subscriptions, orphans, items, entries, keptBytes atomic.Int64
+	subscriptions, orphans, items, entries, keptBytes, queueBytes atomic.Int64
 
 	mu sync.Mutex
 	// Guarded by mu.

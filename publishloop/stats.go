@@ -20,6 +20,7 @@ type Stats struct {
 	Orphans        int // subscriptions whose session is gone
 	MonitoredItems int
 	KeptBytes      int // of messages that were not acknowledged
+	QueueBytes     int // of values in queues, those of small ones left out
 
 	SubscriptionsCreated uint64
 	SubscriptionsExpired uint64 // for want of a sign of their client
@@ -38,6 +39,7 @@ func (m *Manager) Stats() Stats {
 		Orphans:        int(m.orphans.Load()),
 		MonitoredItems: int(m.items.Load()),
 		KeptBytes:      int(m.keptBytes.Load()),
+		QueueBytes:     int(m.queueBytes.Load()),
 
 		SubscriptionsCreated: m.stats.created.Load(),
 		SubscriptionsExpired: m.stats.expired.Load(),

@@ -101,10 +101,18 @@ func (x *exchange) respondOr(code ua.StatusCode, resp ua.Structure, header *ua.R
 	x.respond(resp, header)
 }
 
-// overtime reports whether a request has had its time where it arrived. It is
-// asked before each operation and looks at the clock now and then.
+// overtime reports whether a request has had its time where it arrived, or
+// nobody waits for it any more. It is asked before each operation.
 func (x *exchange) overtime(operation int) bool {
-	return operation&7 == 7 && time.Since(x.now) > x.service.limits.ServeTime
+	if operation == 0 || time.Since(x.now) < x.service.limits.ServeTime/32 {
+		return false
+	}
+	select {
+	case <-x.channel.Done():
+		return true
+	default:
+		return time.Since(x.now) > x.service.limits.ServeTime
+	}
 }
 
 func (x *exchange) fill(header *ua.ResponseHeader) {

@@ -369,6 +369,10 @@ func TestThreat_D1_Amplification(t *testing.T) {
 	x := newTarget(t, onTCP)
 	x.watch()
 	m := measure()
+	rounds, elements := 4, 1<<20
+	if raceEnabled {
+		rounds, elements = 1, 1<<16
+	}
 	variants := func(n int) []byte { // a Variant with n null Variants
 		b := binary.LittleEndian.AppendUint32([]byte{byte(ua.TypeVariant) | 0x80}, uint32(n))
 		return append(b, make([]byte, n)...)
@@ -378,8 +382,8 @@ func TestThreat_D1_Amplification(t *testing.T) {
 		return append(b, make([]byte, n)...)
 	}
 	var peers sync.WaitGroup
-	for i, value := range [][]byte{variants(1 << 20), infos(1 << 20), variants(1 << 20), infos(1 << 20)} {
-		for range 4 {
+	for i, value := range [][]byte{variants(elements), infos(elements), variants(elements), infos(elements)} {
+		for range rounds {
 			p := x.open()
 			s := p.Session()
 			header := ua.RequestHeader{AuthenticationToken: s.Token}

@@ -241,7 +241,10 @@ func TestThreat_R5_ShutdownInAStorm(t *testing.T) {
 			}
 		})
 	}
-	eventually(t, "all are busy", func() bool { n := x.server.Stats(); return n.Subscriptions.Subscriptions == 12 && n.Sessions.Requests > 500 })
+	eventually(t, "all are busy", func() bool {
+		n := x.server.Stats()
+		return n.Subscriptions.Subscriptions == 12 && n.Sessions.Requests > 500
+	})
 	start := time.Now()
 	if err := x.server.Close(); err != nil {
 		t.Error(err)

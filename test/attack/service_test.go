@@ -620,3 +620,48 @@ func TestThreat_V16_Log(t *testing.T) {
 		t.Errorf("%d lines for 900 refusals", n)
 	}
 }
+
+// Queues of many items that nobody reads do not fill the memory with what a
+// client writes, and what they held is free again.
+func TestThreat_V6_ParkedValues(t *testing.T) {
+	x := newTarget(t, onTCP, func(c *uahive.Config) {
+		c.Limits.Subscriptions.QueueBytes, c.Limits.Subscriptions.QueueBytesTotal = 16<<20, 32<<20
+	})
+	s := x.open().Session()
+	sub := rawpeer.Do[*ua.CreateSubscriptionResponse](s, &ua.CreateSubscriptionRequest{RequestedPublishingInterval: 60_000, RequestedLifetimeCount: 100}).SubscriptionID
+	many := slices.Repeat([]ua.MonitoredItemCreateRequest{item(node(stringNode)), item(node(stringArray)), item(node(anyNode)), item(node(bytesNode))}, 5)
+	for i := range many {
+		many[i].RequestedParameters.QueueSize, many[i].RequestedParameters.DiscardOldest = 10_000, i%2 == 0
+	}
+	ids := rawpeer.Do[*ua.CreateMonitoredItemsResponse](s, &ua.CreateMonitoredItemsRequest{SubscriptionID: sub, ItemsToCreate: many}).Results
+	m := measure()
+	write := func(text string) {
+		var ops []ua.WriteValue
+		for n, v := range map[uint32]ua.Variant{
+			stringNode: ua.VariantOf(text), stringArray: ua.SliceVariant([]string{text}), bytesNode: ua.VariantOf([]byte(text)),
+			anyNode: ua.SliceVariant([]ua.Variant{ua.VariantOf(text)}),
+		} {
+			ops = append(ops, ua.WriteValue{NodeID: node(n), AttributeID: 13, Value: ua.DataValue{Value: v}})
+		}
+		rawpeer.Do[*ua.WriteResponse](s, &ua.WriteRequest{NodesToWrite: ops})
+	}
+	for i := range 200 {
+		write(fmt.Sprint(i))
+	}
+	for i := range 200 {
+		write(fmt.Sprint(i) + strings.Repeat("x", 500_000))
+	}
+	if n := x.server.Stats().Subscriptions.QueueBytes; n > 64<<20 || n < 4<<20 {
+		t.Errorf("%d bytes are queued", n)
+	}
+	write("small")
+	var all []uint32
+	for _, r := range ids {
+		all = append(all, r.MonitoredItemID)
+	}
+	rawpeer.Do[*ua.DeleteMonitoredItemsResponse](s, &ua.DeleteMonitoredItemsRequest{SubscriptionID: sub, MonitoredItemIDs: all})
+	if n := x.server.Stats().Subscriptions.QueueBytes; n != 0 {
+		t.Errorf("%d bytes are queued by nobody", n)
+	}
+	m.check(t, 250, 20)
+}
