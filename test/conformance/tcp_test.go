@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/uahive/uahive"
+	"github.com/uahive/uahive/addrspace"
 	"github.com/uahive/uahive/codec/ua"
 	"github.com/uahive/uahive/codec/uasc"
 	"github.com/uahive/uahive/test/internal/rawpeer"
@@ -116,5 +117,61 @@ func TestSubscriptionAndShutdownOnASocket(t *testing.T) {
 	w.stop()
 	if left := w.Stats().Goroutines; len(left) > 0 {
 		t.Errorf("left: %v", left)
+	}
+}
+
+// A Read sees all of a transaction or nothing of it, though the program writes
+// without a pause, and so does each message of a subscription.
+func TestCoherentChangesWhileWriting(t *testing.T) {
+	w := onTCP(t)
+	s := w.session()
+	var vars []*addrspace.Variable
+	var items []ua.MonitoredItemCreateRequest
+	var reads []ua.ReadValueID
+	for i := range uint32(50) {
+		name := fmt.Sprint("v", i)
+		vars = append(vars, w.variable(name, int32(0)))
+		items = append(items, monitor(w.node(name), i))
+		reads = append(reads, valueOf(w.node(name)))
+	}
+	watch(t, s, subscribe(s, 10), items...)
+	publish(s)
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for n := int32(1); ; n++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			w.Space().Update(func(tx *addrspace.Tx) error {
+				for _, v := range vars {
+					tx.Set(v, ua.VariantOf(n))
+				}
+				return nil
+			})
+		}
+	}()
+	defer func() {
+		close(stop)
+		<-done
+	}()
+	for i := range 300 {
+		results := rawpeer.Do[*ua.ReadResponse](s, &ua.ReadRequest{NodesToRead: reads}).Results
+		for k := range results {
+			if !results[k].Value.Equal(results[0].Value) {
+				t.Fatalf("a Read saw %v and %v", results[0].Value, results[k].Value)
+			}
+		}
+		if i%10 != 0 {
+			continue
+		}
+		list := changes(t, publish(s))
+		for k := range list {
+			if !list[k].Value.Value.Equal(list[0].Value.Value) {
+				t.Fatalf("a message with %v and %v", list[0].Value, list[k].Value)
+			}
+		}
 	}
 }
