@@ -122,10 +122,11 @@ func (v Variant) anySlice() any {
 }
 
 // As returns the value as a T. It takes exactly the Go type that Any would
-// return, and beyond that time.Time for a DateTime, types whose underlying
-// type is the same number, bool or string (an enumeration from an Int32, for
-// instance) and slices of them, and structures or pointers to structures from
-// an ExtensionObject and slices of them. It does not convert between numbers.
+// return, and beyond that time.Time for a DateTime, time.Duration and slices of
+// it for a Double in milliseconds, types whose underlying type is the same
+// number, bool or string (an enumeration from an Int32, for instance) and
+// slices of them, and structures or pointers to structures from an
+// ExtensionObject and slices of them. It does not convert between numbers.
 func As[T any](v Variant) (T, bool) {
 	var out T
 	ok := true
@@ -157,6 +158,12 @@ func As[T any](v Variant) (T, bool) {
 		if ok = v.typ == TypeDateTime && !v.array; ok {
 			*p = DateTime(v.bits).Time()
 		}
+	case *time.Duration:
+		if ok = v.typ == TypeDouble && !v.array; ok {
+			*p = asDuration(math.Float64frombits(v.bits))
+		}
+	case *[]time.Duration:
+		*p, ok = asDurations(v)
 	case *Variant:
 		*p = v
 	default:

@@ -209,7 +209,8 @@ func product(dims []int32) (n int, ok bool) {
 }
 
 // ValueOf converts a Go value: everything that VariantOf and SliceVariant
-// take, time.Time and slices of it, int and uint (as Int64 and UInt64),
+// take, time.Time and slices of it, time.Duration and slices of it (as the
+// standard's Duration: a Double in milliseconds), int and uint (as Int64 and UInt64),
 // structures of the standard and their slices (as ExtensionObjects), types
 // whose underlying type is a number, bool or string, such as enumerations,
 // and their slices, Go arrays and slices of slices with equal lengths (as
@@ -241,6 +242,8 @@ func valueOf(x any, depth int) (Variant, error) {
 		return bytesVariant(x), nil
 	case time.Time:
 		return DateTimeVariant(DateTimeOf(x)), nil
+	case time.Duration:
+		return durationVariant(x), nil
 	case Structure:
 		return VariantOf(ObjectOf(x)), nil
 	case []any:

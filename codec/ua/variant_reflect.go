@@ -53,8 +53,11 @@ func TypeOfGo(t reflect.Type) TypeID {
 	if id, ok := builtinTypes[t]; ok {
 		return id
 	}
-	if t == timeType {
+	switch t {
+	case timeType:
 		return TypeDateTime
+	case durationType:
+		return TypeDouble
 	}
 	if t.Implements(structureType) || reflect.PointerTo(t).Implements(structureType) {
 		return TypeExtensionObject
@@ -123,6 +126,9 @@ func reflectScalar(id TypeID, r reflect.Value) (Variant, error) {
 	case TypeFloat:
 		return VariantOf(float32(r.Float())), nil
 	case TypeDouble:
+		if r.Type() == durationType {
+			return durationVariant(time.Duration(r.Int())), nil
+		}
 		return DoubleVariant(r.Float()), nil
 	case TypeString, TypeXMLElement:
 		return textVariant(id, r.String()), nil
@@ -225,6 +231,9 @@ func reflectArray(r reflect.Value) (Variant, error) {
 // fixedKind reports whether a named type has the memory layout of the
 // built-in type that TypeOfGo gives it.
 func fixedKind(t reflect.Type) bool {
+	if t == durationType {
+		return false
+	}
 	switch t.Kind() {
 	case reflect.Int, reflect.Uint:
 		return unsafe.Sizeof(int(0)) == 8
