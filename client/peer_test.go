@@ -31,8 +31,9 @@ type peer struct {
 	endpoints  []ua.EndpointDescription
 	sessionEnd []ua.EndpointDescription // what CreateSession returns; nil: endpoints
 	refuse     func(n int) *uasc.ErrorMessage
-	lifetime   time.Duration // of tokens
-	timeout    time.Duration // of sessions
+	refuseOpen *uasc.ErrorMessage // what secure channels are answered
+	lifetime   time.Duration      // of tokens
+	timeout    time.Duration      // of sessions
 	on         map[string]func(r *peerRequest) ua.Structure
 	mute       bool // takes requests and answers none
 	// What tests look at.
@@ -310,6 +311,9 @@ func (c *peerConn) open(frame []byte) error {
 		return err
 	}
 	policy, _ := uasc.PolicyByURI(h.PolicyURI)
+	if c.p.refuseOpen != nil && policy.Secure() {
+		return c.p.refuseOpen
+	}
 	own := c.p.store.Certificate()
 	var (
 		sign   crypto.Signer
