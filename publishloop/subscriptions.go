@@ -153,8 +153,13 @@ func (m *Manager) TransferSubscriptions(q *Queue, req *ua.TransferSubscriptionsR
 	identity := q.identity
 	q.mu.Unlock()
 	resp.Results = slices.Grow(resp.Results[:0], len(req.SubscriptionIDs))
+	seen := make(map[uint32]struct{}, len(req.SubscriptionIDs))
 	for _, id := range req.SubscriptionIDs {
-		resp.Results = append(resp.Results, m.transfer(q, identity, id, req.SendInitialValues))
+		// An id that stands there a thousand times is no reason to go through a
+		// million items a thousand times.
+		_, again := seen[id]
+		seen[id] = struct{}{}
+		resp.Results = append(resp.Results, m.transfer(q, identity, id, req.SendInitialValues && !again))
 	}
 	return ua.Good
 }

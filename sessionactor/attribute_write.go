@@ -147,6 +147,10 @@ func (s *Service) writeOne(ctx context.Context, op *ua.WriteValue) ua.StatusCode
 	if stored := variable.CommitWrite(prepared, rng); stored != ua.Good {
 		return stored
 	}
+	if source.Stored != nil {
+		panicked := ua.Good // costs the write nothing: its value is stored
+		s.guard("AfterWrite", node.ID(), &panicked, func() { source.Stored(ctx, prepared, rng) })
+	}
 	return code
 }
 

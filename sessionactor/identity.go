@@ -35,8 +35,9 @@ func (k IdentityKind) String() string {
 type Credentials struct {
 	Kind     IdentityKind
 	UserName string
-	// Password is the decrypted secret. It is not kept.
-	Password string
+	// Password is the decrypted secret. It is not kept, and neither printed nor
+	// marshalled.
+	Password string `json:"-"`
 	// ApplicationURI names the client's application; it is proven where
 	// Certificate is set.
 	ApplicationURI string
@@ -44,6 +45,14 @@ type Credentials struct {
 	Certificate *pki.Parsed
 	RemoteAddr  net.Addr
 }
+
+// String leaves the password out.
+func (c Credentials) String() string {
+	return fmt.Sprintf("%v %q of application %.200q at %v", c.Kind, c.UserName, c.ApplicationURI, c.RemoteAddr)
+}
+
+// Format is String for every verb, so that none prints the password.
+func (c Credentials) Format(f fmt.State, _ rune) { fmt.Fprint(f, c.String()) }
 
 // User is who a session acts for. It is immutable.
 type User struct {

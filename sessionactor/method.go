@@ -28,7 +28,7 @@ func call(x *exchange) {
 	if x.service.callsInline(req) {
 		ctx := context.WithValue(x.service.base, callerKey{}, x.caller())
 		dst := x.begin(id.CallResponse_Encoding_DefaultBinary, ua.Good)
-		dst, fits := x.service.appendCalls(ctx, dst, req, x.channel.MaxResponse())
+		dst, fits := x.service.appendCalls(ctx, dst, req, x.channel.MaxResponse(), x.overtime)
 		if !fits {
 			x.batch.Drop(dst)
 			x.fault(ua.BadResponseTooLarge)
@@ -40,7 +40,7 @@ func call(x *exchange) {
 	r := x.deferCall()
 	x.later(r, func(ctx context.Context) {
 		dst := r.begin(id.CallResponse_Encoding_DefaultBinary)
-		dst, fits := r.service.appendCalls(ctx, dst, req, r.channel.MaxResponse())
+		dst, fits := r.service.appendCalls(ctx, dst, req, r.channel.MaxResponse(), nil)
 		if !fits {
 			r.fault(ua.BadResponseTooLarge)
 			return
@@ -66,16 +66,21 @@ func (s *Service) callsInline(req *ua.CallRequest) bool {
 // appendCalls calls each method and appends the results; what a manager answers
 // for it gets in one batch for each run of consecutive calls, so that the order
 // is kept. When the results are larger than a response may be, it calls no
-// further and returns false: nobody would learn of the rest.
-func (s *Service) appendCalls(ctx context.Context, dst []byte, req *ua.CallRequest, most int) (_ []byte, fits bool) {
+// further and returns false: nobody would learn of the rest. Before each call it
+// asks over, if there is one, whether the time is up.
+func (s *Service) appendCalls(ctx context.Context, dst []byte, req *ua.CallRequest, most int, over func(int) bool) (_ []byte, fits bool) {
 	start := len(dst)
 	dst = codec.AppendInt32(dst, int32(len(req.MethodsToCall)))
 	for i := 0; i < len(req.MethodsToCall); {
 		if len(dst)-start > most {
 			return dst, false
 		}
-		if ctx.Err() != nil {
-			result := ua.CallMethodResult{StatusCode: ua.StatusOf(ctx.Err())}
+		code := ua.StatusOf(ctx.Err())
+		if over != nil && over(i) {
+			code = ua.BadTimeout
+		}
+		if code != ua.Good {
+			result := ua.CallMethodResult{StatusCode: code}
 			dst = result.AppendTo(dst)
 			i++
 			continue

@@ -665,3 +665,36 @@ func TestThreat_V6_ParkedValues(t *testing.T) {
 	}
 	m.check(t, 250, 20)
 }
+
+// One request that asks for the same large piece of work a thousand times over
+// does not hold a core for long.
+func TestThreat_V12_RepeatedWork(t *testing.T) {
+	x := newTarget(t, onTCP)
+	x.watch()
+	s := rawpeer.Connect(t, x.dial(), x.secure(uasc.Basic256Sha256, uasc.ModeSign)).Session()
+	sub := subscribe(s, 60_000)
+	items := slices.Repeat([]ua.MonitoredItemCreateRequest{item(node(1))}, 10_000)
+	for range 5 {
+		rawpeer.Do[*ua.CreateMonitoredItemsResponse](s, &ua.CreateMonitoredItemsRequest{SubscriptionID: sub, ItemsToCreate: items})
+	}
+	for name, req := range map[string]ua.Request{
+		"transfer": &ua.TransferSubscriptionsRequest{SubscriptionIDs: slices.Repeat([]uint32{sub}, 10_000), SendInitialValues: true},
+		"resend": &ua.CallRequest{MethodsToCall: slices.Repeat([]ua.CallMethodRequest{{
+			ObjectID: ua.NumericID(0, id.Server), MethodID: ua.NumericID(0, id.Server_ResendData), InputArguments: []ua.Variant{ua.VariantOf(sub)},
+		}}, 1000)},
+		"write": &ua.WriteRequest{NodesToWrite: func() (ops []ua.WriteValue) {
+			for i := range 10_000 {
+				ops = append(ops, ua.WriteValue{NodeID: node(1), AttributeID: 13, Value: ua.DataValue{Value: ua.VariantOf(i%2 == 0)}})
+			}
+			return ops
+		}()},
+	} {
+		start := time.Now()
+		if code := s.Result(req); code != ua.Good {
+			t.Errorf("%s: %v", name, code)
+		}
+		if d := time.Since(start); d > 4*time.Second && !raceEnabled {
+			t.Errorf("%s took %v", name, d)
+		}
+	}
+}
