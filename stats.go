@@ -6,6 +6,7 @@ import (
 
 	"github.com/uahive/uahive/actors"
 	"github.com/uahive/uahive/channelactor"
+	"github.com/uahive/uahive/codec/ua"
 	"github.com/uahive/uahive/publishloop"
 	"github.com/uahive/uahive/sessionactor"
 )
@@ -45,6 +46,17 @@ func (s *Server) Stats() Stats {
 		Panics:        s.model.panics.Load() + sessions.Panics,
 		Nodes:         s.space.Len(),
 	}
+}
+
+// SessionDiagnostics returns what the standard counts of each session (Part 5,
+// 12.11), in no order. Clients are not shown it, since it tells about others.
+func (s *Server) SessionDiagnostics() []ua.SessionDiagnosticsDataType {
+	sessions := s.sessions.Sessions()
+	list := make([]ua.SessionDiagnosticsDataType, len(sessions))
+	for i, session := range sessions {
+		list[i] = session.Diagnostics()
+	}
+	return list
 }
 
 // laneSize is how many private-key operations run at once: all cores but one,

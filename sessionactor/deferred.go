@@ -118,15 +118,6 @@ func (r *deferred) send(message encoded) {
 	r.finish(code)
 }
 
-// respondOr is respond for a Good code, else fault.
-func (r *deferred) respondOr(code ua.StatusCode, resp ua.Structure, header *ua.ResponseHeader) {
-	if code.IsBad() {
-		r.fault(code)
-		return
-	}
-	r.respond(resp, header)
-}
-
 // fault sends a ServiceFault unless an answer was sent before, and reports
 // whether it did.
 func (r *deferred) fault(code ua.StatusCode) bool {

@@ -113,3 +113,23 @@ func TestIdentityTokens(t *testing.T) {
 		t.Error("the secret is kept")
 	}
 }
+
+// Every counter of the standard's session diagnostics belongs to a service that
+// is served, or to one that is not there yet.
+func TestDiagnosticsCountByService(t *testing.T) {
+	var d ua.SessionDiagnosticsDataType
+	places := map[*ua.ServiceCounterDataType]string{}
+	for _, e := range services {
+		place := counterOf(&d, e.name)
+		if place == nil {
+			if e.session && e.name != "Cancel" {
+				t.Errorf("%s is not counted", e.name)
+			}
+			continue
+		}
+		if other, twice := places[place]; twice {
+			t.Errorf("%s and %s share a counter", e.name, other)
+		}
+		places[place] = e.name
+	}
+}

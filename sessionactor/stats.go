@@ -76,7 +76,11 @@ type sessionCounters struct {
 
 func (s *Session) count(e *entry, code ua.StatusCode) {
 	s.counts.total[e.index].Add(1)
-	if code.IsBad() {
-		s.counts.failed[e.index].Add(1)
+	if !code.IsBad() {
+		return
+	}
+	s.counts.failed[e.index].Add(1)
+	if code == ua.BadUserAccessDenied {
+		s.counts.unauthorized.Add(1)
 	}
 }

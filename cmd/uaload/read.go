@@ -88,7 +88,6 @@ type reader struct {
 	answers   atomic.Int64
 	failures  atomic.Int64
 	lastError atomic.Pointer[error]
-	ended     atomic.Int32
 }
 
 // readSlot is one request in flight.
