@@ -126,11 +126,17 @@ func inTime(t *testing.T, f func(t *testing.T, w *world), settings ...func(*uahi
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, settings...)
-		w.net = memnet.Listen()
+		w.net = listen(w)
 		w.dialer = w.net.Dial
-		w.serve(w.net)
 		f(t, w)
 	})
+}
+
+// listen serves on a network in memory.
+func listen(w *world) *memnet.Listener {
+	l := memnet.Listen()
+	w.serve(l)
+	return l
 }
 
 // onTCP makes a server on a real socket, for what depends on one.
