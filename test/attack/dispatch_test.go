@@ -191,6 +191,10 @@ func seeds() []ua.Request {
 	}})
 }
 
+// raw stands in fuzz inputs for no type id: the input is the whole message, its
+// header included.
+const raw = uint16(0xFFFF)
+
 // FuzzDispatch sends requests with a valid header and anything behind it to an
 // activated session. Nothing may panic, hang, or keep the next request from its
 // answer, and every answer must decode.
@@ -198,11 +202,16 @@ func FuzzDispatch(f *testing.F) {
 	for _, req := range seeds() {
 		typeID, b := rest(req)
 		f.Add(uint16(typeID), b)
+		f.Add(raw, rawpeer.Encode(req))
 	}
 	x := newTarget(f, inMemory)
 	x.tb = fuzzing{f}
 	x.connect()
 	f.Fuzz(func(t *testing.T, typeID uint16, rest []byte) {
+		if typeID == raw {
+			x.try(t, rest)
+			return
+		}
 		x.try(t, x.body(uint32(typeID), rest))
 	})
 }
