@@ -3,10 +3,15 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
+	"flag"
+	"fmt"
 	"io"
 	"net"
+	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -274,12 +279,120 @@ func TestScreenRedrawsItsBlockBelowLogLines(t *testing.T) {
 	s := &screen{out: &out, terminal: true, width: func() int { return 10 }}
 	s.show("one", "two")
 	s.printf("a log line")
+	s.width = func() int { return 12 }
 	s.show("a line that is too long")
+	s.show("done")
 	s.leave()
 	s.printf("end")
 	const clear = "\x1b[2A\r\x1b[J"
-	want := "one\ntwo\n" + clear + "a log line\none\ntwo\n" + clear + "a line th\nend\n"
+	want := "one\ntwo\n" + clear + "a log\n    line\none\ntwo\n" + clear +
+		"a line that\n    is too\n    long\n" + "\x1b[3A\r\x1b[J" + "done\nend\n"
 	if out.String() != want {
 		t.Errorf("got\n%q, want\n%q", out.String(), want)
+	}
+}
+
+func TestLinesFitATerminalOf80Columns(t *testing.T) {
+	st := &status{started: time.Now().Add(-100 * time.Hour), load: new(load), perSession: 123_456}
+	var n numbers
+	n.Sessions.Sessions, n.Channels.Channels = 10_000, 10_000
+	n.Subscriptions.Subscriptions, n.Subscriptions.MonitoredItems = 10_000, 1_000_000
+	n.Pool.Active, n.Pool.Size, n.parked, n.rate, n.lost = 64, 64, 20_000, 1_000_000, 1_000_000
+	n.delays, n.reads = percentiles{time.Minute, time.Minute, 1}, percentiles{time.Minute, time.Minute, 1}
+	for _, line := range st.block(&n) {
+		if len([]rune(line)) >= 80 {
+			t.Errorf("%d columns: %s", len([]rune(line)), line)
+		}
+	}
+	p := &progress{what: "opening sessions (Basic256Sha256)", total: 10_000}
+	if line := []rune(p.line(10_000, "12.3s", 80)); len(line) >= 80 || !strings.HasSuffix(string(line), "10000/10000  12.3s") {
+		t.Errorf("%d columns: %s", len(line), string(line))
+	}
+	for _, width := range []int{1, 20, 40, 79, 80, 200} {
+		line := st.line(&n)
+		rows := wrap(line, width)
+		for _, row := range rows {
+			if len([]rune(row)) >= max(width, 9) {
+				t.Errorf("%d columns of %d: %s", len([]rune(row)), width, row)
+			}
+		}
+		if got := strings.Join(strings.Fields(strings.Join(rows, " ")), ""); width >= 40 && got != strings.Join(strings.Fields(line), "") {
+			t.Errorf("%q became %q", line, got)
+		}
+	}
+}
+
+func TestDemoThatOnlyServesEndsWithASummary(t *testing.T) {
+	_, stop := start(t, "accepted", "-sessions", "0", "-endpoint", freePort(t))
+	text, err := stop()
+	if err != nil || !strings.Contains(text, "ran for ") || strings.Contains(text, "0/s") || strings.Contains(text, "memory") {
+		t.Errorf("ended with %v:\n%s", err, text)
+	}
+}
+
+// What was not measured is not shown, also when the opening was interrupted.
+func TestInterruptedDemoShowsOnlyWhatItMeasured(t *testing.T) {
+	_, stop := start(t, ": 25 of 100", "-sessions", "100", "-security", "None", "-endpoint", freePort(t))
+	text, err := stop()
+	if err != nil || !strings.Contains(text, "ran for ") || strings.Contains(text, "0 B") || strings.Contains(text, "at most") {
+		t.Errorf("ended with %v:\n%s", err, text)
+	}
+	st := &status{load: new(load), perSession: -5}
+	var n numbers
+	if text := strings.Join(st.block(&n), "\n") + st.line(&n); strings.Contains(text, " B") || strings.Contains(text, "memory") {
+		t.Error(text)
+	}
+}
+
+// closedPipe is standard output whose reader has gone, as in "demo | head -2".
+type closedPipe struct{ room int }
+
+func (p *closedPipe) Write(b []byte) (int, error) {
+	if p.room--; p.room < 0 {
+		return 0, syscall.EPIPE
+	}
+	return len(b), nil
+}
+
+func TestDemoEndsWhenNobodyReadsIt(t *testing.T) {
+	ended := make(chan error, 1)
+	go func() {
+		ended <- run(context.Background(), []string{"-sessions", "0", "-endpoint", freePort(t)}, &closedPipe{2}, io.Discard)
+	}()
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("still running")
+	}
+}
+
+func TestDemoSaysThatItNeedsMoreFiles(t *testing.T) {
+	limit, known := fileLimit()
+	if !known {
+		t.Skip("the limit of open files is not known here")
+	}
+	if limit > 1<<40 {
+		t.Skip("there is no limit of open files here")
+	}
+	err := run(context.Background(), []string{"-sessions", strconv.FormatUint(limit, 10), "-endpoint", freePort(t)}, io.Discard, io.Discard)
+	if err == nil || !strings.Contains(err.Error(), "ulimit -n") {
+		t.Errorf("error %v", err)
+	}
+	if err := enoughFiles(0); err != nil {
+		t.Error(err)
+	}
+	full := fmt.Errorf("dial: %w", syscall.EMFILE)
+	if err := outOfFiles(full); !errors.Is(err, full) || !strings.Contains(err.Error(), "ulimit -n") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestHelpIsNoError(t *testing.T) {
+	var text bytes.Buffer
+	if err := run(context.Background(), []string{"-help"}, io.Discard, &text); !errors.Is(err, flag.ErrHelp) || !strings.Contains(text.String(), "-sessions") {
+		t.Errorf("error %v:\n%s", err, text.String())
 	}
 }

@@ -46,6 +46,8 @@ func main() {
 	defer stop()
 	// A second Ctrl-C ends the program at once.
 	context.AfterFunc(ctx, stop)
+	// A reader that goes away, as in "demo | head", is an error of a write.
+	signal.Ignore(syscall.SIGPIPE)
 	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	switch {
 	case errors.Is(err, flag.ErrHelp): // it was given
@@ -62,7 +64,7 @@ func parse(args []string, usage io.Writer) (o options, err error) {
 	flags.IntVar(&o.sessions, "sessions", 200, "sessions of the demo's own; 0 serves only")
 	flags.StringVar(&o.security, "security", "Basic256Sha256", "security of these sessions: Basic256Sha256 or None")
 	flags.DurationVar(&o.duration, "duration", 0, "how long to run; 0 until Ctrl-C")
-	flags.StringVar(&o.pki, "pki", "", "folder of certificates; default: a temporary one")
+	flags.StringVar(&o.pki, "pki", "memory", "folder of certificates; memory: none, they last as long as the demo")
 	flags.BoolVar(&o.verbose, "v", false, "log what the server does to standard error")
 	if err := flags.Parse(args); err != nil {
 		return o, err
@@ -87,18 +89,18 @@ func run(ctx context.Context, args []string, out, logs io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if o.pki == "" {
-		if o.pki, err = os.MkdirTemp("", "uahive-demo-"); err != nil {
-			return err
-		}
-		defer os.RemoveAll(o.pki)
+	if err := enoughFiles(o.sessions); err != nil {
+		return err
 	}
 	if o.duration > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, o.duration)
 		defer cancel()
 	}
+	ctx, leave := context.WithCancel(ctx)
+	defer leave()
 	screen := newScreen(out)
+	screen.gone = leave // nobody looks
 	if screen.terminal && newScreen(logs).terminal {
 		logs = screen // a log line must not tear the block
 	}
@@ -136,7 +138,13 @@ func show(ctx context.Context, o options, srv *uahive.Server, plant *plant, scre
 
 	st := &status{srv: srv, screen: screen, started: time.Now()}
 	screen.printf("uahive %s serves a simulated plant on %s", uahive.Version, srv.EndpointURL())
-	screen.printf("users: anonymous, or operator with password operator; every client certificate is accepted")
+	screen.printf("users: anonymous, or operator with password operator")
+	screen.printf("every client certificate is accepted")
+	defer func() {
+		for _, line := range st.summary() {
+			screen.printf("%s", line)
+		}
+	}()
 	if o.sessions > 0 {
 		l, err := newLoad(ctx, srv, o.security, plant.values)
 		if err != nil {
@@ -147,16 +155,13 @@ func show(ctx context.Context, o options, srv *uahive.Server, plant *plant, scre
 			ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 			defer cancel()
 			l.close(ctx)
-			for _, line := range st.summary() {
-				screen.printf("%s", line)
-			}
 		}()
 		st.load = l
 		before := collectedMemory()
 		bar := screen.progress(fmt.Sprintf("opening sessions (%s)", o.security), o.sessions)
 		if err := l.open(ctx, o.sessions, bar.set); err != nil {
 			screen.leave()
-			return unlessEnded(ctx, err)
+			return unlessEnded(ctx, outOfFiles(err))
 		}
 		st.perSession = (collectedMemory() - before) / int64(o.sessions)
 		background.Go(func() { l.readLoop(ctx) })

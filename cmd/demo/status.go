@@ -21,7 +21,7 @@ type status struct {
 	screen  *screen
 	started time.Time
 	// perSession is the memory that opening one session took, on both sides.
-	perSession int64
+	perSession int64 // 0 when it was not measured
 
 	sent     uint64    // notifications at the last look
 	looked   time.Time // when that was
@@ -77,15 +77,17 @@ func (st *status) look(now time.Time) numbers {
 // block is the live display.
 func (st *status) block(n *numbers) []string {
 	lines := []string{
-		fmt.Sprintf("  sessions        %-10d subscriptions %d, monitored items %d, channels %d",
-			n.Sessions.Sessions, n.Subscriptions.Subscriptions, n.Subscriptions.MonitoredItems, n.Channels.Channels),
+		fmt.Sprintf("  sessions        %-10d channels %d", n.Sessions.Sessions, n.Channels.Channels),
+		fmt.Sprintf("  subscriptions   %-10d monitored items %d", n.Subscriptions.Subscriptions, n.Subscriptions.MonitoredItems),
 		fmt.Sprintf("  notifications   %-10s lost %d", perSecond(n.rate), n.lost+n.Subscriptions.ValuesLost),
 	}
 	if st.load != nil {
 		lines = append(lines,
 			fmt.Sprintf("  publish delay   %s", n.delays.columns()),
-			fmt.Sprintf("  Read latency    %s", n.reads.columns()),
-			fmt.Sprintf("  memory          %-10s per session, both ends", size(st.perSession)))
+			fmt.Sprintf("  Read latency    %s", n.reads.columns()))
+		if st.perSession > 0 {
+			lines = append(lines, fmt.Sprintf("  memory          %-10s per session, both ends", size(st.perSession)))
+		}
 	}
 	return append(lines,
 		fmt.Sprintf("  pool            %-10s parked publishes %d", fmt.Sprintf("%d/%d", n.Pool.Active, n.Pool.Size), n.parked),
@@ -96,7 +98,10 @@ func (st *status) block(n *numbers) []string {
 func (st *status) line(n *numbers) string {
 	text := fmt.Sprintf("sessions=%d notifications/s=%.0f lost=%d", n.Sessions.Sessions, n.rate, n.lost+n.Subscriptions.ValuesLost)
 	if st.load != nil {
-		text += fmt.Sprintf(" publish-delay: %s, Read: %s, memory/session=%s", n.delays, n.reads, size(st.perSession))
+		text += fmt.Sprintf(" publish-delay: %s, Read: %s", n.delays, n.reads)
+		if st.perSession > 0 {
+			text += ", memory/session=" + size(st.perSession)
+		}
 	}
 	return text + fmt.Sprintf(" pool-active=%d/%d parked=%d", n.Pool.Active, n.Pool.Size, n.parked)
 }

@@ -14,6 +14,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -31,10 +32,25 @@ var commands = []struct {
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, os.Args[1:]); err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(os.Stderr, "uaload:", err)
-		os.Exit(1)
+	err := run(ctx, os.Args[1:])
+	stop()
+	os.Exit(exitCode(err, os.Stderr))
+}
+
+// errUsage is for a command line that names no command. What there is was said.
+var errUsage = errors.New("no command given")
+
+// exitCode says what went wrong, and returns what the shell is told: 2 for a
+// command line that cannot be understood, 0 for help that was asked for.
+func exitCode(err error, logs io.Writer) int {
+	if err == nil || errors.Is(err, flag.ErrHelp) {
+		return 0
 	}
+	fmt.Fprintln(logs, "uaload:", err)
+	if errors.Is(err, errUsage) {
+		return 2
+	}
+	return 1
 }
 
 func run(ctx context.Context, args []string) error {
@@ -49,8 +65,12 @@ func run(ctx context.Context, args []string) error {
 	for _, c := range commands {
 		fmt.Fprintf(os.Stderr, "  %-10s %s\n", c.name, c.what)
 	}
-	if len(args) > 0 && args[0] != "-help" && args[0] != "-h" && args[0] != "help" {
-		return fmt.Errorf("no command %q", args[0])
+	if len(args) == 0 {
+		return errUsage
 	}
-	return flag.ErrHelp
+	switch args[0] {
+	case "-help", "--help", "-h", "help":
+		return flag.ErrHelp
+	}
+	return fmt.Errorf("%w: there is no %q", errUsage, args[0])
 }

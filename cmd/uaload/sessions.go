@@ -6,12 +6,14 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"sync/atomic"
 	"time"
 
 	"github.com/uahive/uahive/client"
 	"github.com/uahive/uahive/codec/ua"
+	"github.com/uahive/uahive/codec/ua/id"
 )
 
 // sessionsResult is what "uaload sessions" prints.
@@ -26,6 +28,34 @@ type sessionsResult struct {
 	RSSAfter             int64   `json:"rss_bytes_after,omitempty"`
 	RSSPerSession        float64 `json:"rss_bytes_per_session,omitempty"`
 	CPUPercent           float64 `json:"server_cpu_percent,omitempty"`
+	// Note says why there is no RSSPerSession.
+	Note string `json:"note,omitempty"`
+}
+
+// compareMemory works out what a session takes, where that can be told. A server
+// that has served others keeps memory of them, which these sessions use then.
+// earlier is how many sessions there were before, -1 if the server does not say.
+func (r *sessionsResult) compareMemory(earlier int64) {
+	per := float64(r.RSSAfter-r.RSSBefore) / float64(r.Sessions)
+	switch {
+	case earlier > int64(r.Sessions/20):
+		r.Note = fmt.Sprintf("memory per session is unknown: the server had %d sessions before and may still hold their memory; restart it to measure", earlier)
+	case per <= 0:
+		r.Note = "memory per session is unknown: the server held memory before that these sessions use; restart it to measure"
+	default:
+		r.RSSPerSession = per
+	}
+}
+
+// earlierSessions is how many sessions the server has had but ours; -1 where it
+// does not count (Part 5, 12.9).
+func earlierSessions(ctx context.Context, c *client.Client, ours int) int64 {
+	dv, err := c.ReadValue(ctx, ua.NumericID(0, id.Server_ServerDiagnostics_ServerDiagnosticsSummary_CumulatedSessionCount))
+	count, ok := ua.As[uint32](dv.Value)
+	if err != nil || !ok || int64(count) < int64(ours) {
+		return -1
+	}
+	return int64(count) - int64(ours)
 }
 
 // holdSessions opens sessions with one subscription and one monitored item each
@@ -57,6 +87,7 @@ func holdSessions(ctx context.Context, args []string) error {
 		return err
 	}
 	defer closeAll(crew)
+	earlier := earlierSessions(ctx, crew[0], len(crew))
 	var received atomic.Int64
 	for _, c := range crew {
 		sub, err := c.Subscribe(ctx, client.SubscriptionConfig{Interval: time.Second})
@@ -86,18 +117,29 @@ func holdSessions(ctx context.Context, args []string) error {
 		if r.RSSAfter, err = server.rss(); err != nil {
 			return err
 		}
-		r.RSSPerSession = float64(r.RSSAfter-r.RSSBefore) / float64(*n)
+		r.compareMemory(earlier)
 		r.CPUPercent = 100 * (after - before).Seconds() / duration.Seconds()
 	}
-	if f.json {
-		return json.NewEncoder(os.Stdout).Encode(r)
+	return r.print(os.Stdout, f.json, f.pid > 0)
+}
+
+func (r *sessionsResult) print(w io.Writer, asJSON, measured bool) error {
+	if asJSON {
+		return json.NewEncoder(w).Encode(r)
 	}
-	fmt.Printf("%d sessions, %s, established in %.1f s (%.0f per second), %d notifications\n",
-		*n, f.security, r.EstablishSeconds, r.EstablishedPerSecond, r.Notifications)
-	if f.pid > 0 {
-		fmt.Printf("  server RSS    %.1f KiB per session (%.1f MiB before, %.1f MiB after)\n",
-			r.RSSPerSession/1024, float64(r.RSSBefore)/(1<<20), float64(r.RSSAfter)/(1<<20))
-		fmt.Printf("  server CPU    %.1f %% of a core while idle\n", r.CPUPercent)
+	fmt.Fprintf(w, "%d sessions, %s, established in %.1f s (%.0f per second), %d notifications\n",
+		r.Sessions, r.Security, r.EstablishSeconds, r.EstablishedPerSecond, r.Notifications)
+	if !measured {
+		return nil
+	}
+	per := ""
+	if r.Note == "" {
+		per = fmt.Sprintf("%.1f KiB per session, ", r.RSSPerSession/1024)
+	}
+	fmt.Fprintf(w, "  server RSS    %s%.1f MiB before, %.1f MiB after\n", per, float64(r.RSSBefore)/(1<<20), float64(r.RSSAfter)/(1<<20))
+	fmt.Fprintf(w, "  server CPU    %.1f %% of a core while idle\n", r.CPUPercent)
+	if r.Note != "" {
+		fmt.Fprintf(w, "  note          %s\n", r.Note)
 	}
 	return nil
 }
