@@ -60,7 +60,7 @@ func TestThreat_S1_ChunkFlood(t *testing.T) {
 func TestThreat_S2_PartialChunksThenDisconnect(t *testing.T) {
 	x := newTarget(t, onTCP)
 	m := measure()
-	for i := range 500 {
+	for i := range scale(500, 20_000) {
 		p := x.open()
 		chunk := p.Seal(uasc.TypeMessage, 1, make([]byte, 30_000))
 		chunk[3] = 'C'
@@ -248,7 +248,7 @@ func TestThreat_S10_RenewalFlood(t *testing.T) {
 	s := p.Session()
 	m := measure()
 	var last *uasc.Token
-	for range 3000 {
+	for range scale(3000, 50_000) {
 		last = p.Open(ua.SecurityTokenRequestTypeRenew)
 	}
 	m.check(t, 64, 2)

@@ -26,7 +26,7 @@ func drain(conn net.Conn) {
 // Requests that contradict each other, in one segment.
 func TestThreat_R1_OneSegment(t *testing.T) {
 	x := newTarget(t, onTCP)
-	for i := range 150 {
+	for i := range scale(150, 3000) {
 		p := x.open()
 		s := p.Session()
 		subscribe(s, 50)
@@ -135,7 +135,7 @@ func TestThreat_R4_SubscriptionStorm(t *testing.T) {
 					t.Error(code)
 					return
 				}
-				for range 60 {
+				for range scale(60, 1000) {
 					switch r.IntN(9) {
 					case 0:
 						n := subscribe(s, 10)

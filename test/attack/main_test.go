@@ -1,6 +1,7 @@
 package attack
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"testing"
@@ -11,6 +12,17 @@ import (
 // serverPKI is the folder of the certificate that all servers of this package
 // share, so that no test has to make a key.
 var serverPKI string
+
+// long asks for attacks of real size, which take minutes.
+var long = flag.Bool("attack.long", false, "attack with real numbers")
+
+// scale returns how often to do something.
+func scale(usual, real int) int {
+	if *long {
+		return real
+	}
+	return usual
+}
 
 func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "attack")

@@ -296,7 +296,7 @@ func TestThreat_V8_V9_PublishFlood(t *testing.T) {
 	sub := subscribe(s, 50)
 	rawpeer.Do[*ua.CreateMonitoredItemsResponse](s, &ua.CreateMonitoredItemsRequest{SubscriptionID: sub, ItemsToCreate: []ua.MonitoredItemCreateRequest{item(node(bytesNode))}})
 	m := measure()
-	const flood = 5000
+	flood := scale(5000, 100_000)
 	outcomes := make(map[ua.StatusCode]int)
 	acks := slices.Repeat([]ua.SubscriptionAcknowledgement{{SubscriptionID: sub, SequenceNumber: 7}, {SubscriptionID: 1}}, 500)
 	for i := range flood {

@@ -195,7 +195,7 @@ func TestThreat_U7_SessionFlood(t *testing.T) {
 	old := x.open().Session()
 	m := measure()
 	flood := x.open()
-	for i := range 2000 {
+	for i := range scale(2000, 100_000) {
 		req := flood.CreateRequest()
 		if i%10 == 0 { // what is kept of it would add up
 			req.SessionName, req.ClientDescription.ProductURI = strings.Repeat("n", 100_000), strings.Repeat("p", 100_000)

@@ -22,7 +22,7 @@ import (
 // Connections that come no further are closed at the deadline of their stage,
 // however many there are and whatever they drip in; others come in meanwhile.
 func TestThreat_T1_HalfOpenConnections(t *testing.T) {
-	const each = 100
+	each := scale(100, 1500)
 	x := newTarget(t, onTCP, func(c *uahive.Config) {
 		c.Limits.Channels.HelloTimeout, c.Limits.Channels.OpenTimeout = time.Second, time.Second
 		c.Limits.Channels.IdleTimeout, c.Limits.Services.ActivationTimeout = time.Second, time.Second
@@ -75,7 +75,7 @@ func TestThreat_T1_HalfOpenConnections(t *testing.T) {
 		return n.Channels.Channels == base.Channels.Channels && n.Sessions.Sessions == base.Sessions.Sessions &&
 			n.Goroutines["reader"] == base.Goroutines["reader"] && n.Goroutines["channel"] == base.Goroutines["channel"]
 	})
-	if n := x.server.Stats().Channels.TimedOut; n < 4*each {
+	if n := x.server.Stats().Channels.TimedOut; n < uint64(4*each) {
 		t.Errorf("%d connections missed a deadline", n)
 	}
 }
