@@ -103,7 +103,9 @@ func (s *Server) assemble(limits Limits) {
 	})
 	// A private-key operation holds a core for a millisecond or two; waiting
 	// clients are served in turns.
-	s.lane = actors.NewPool(actors.PoolConfig{Size: laneSize(), Queue: 32_768, OnPanic: onPanic})
+	s.lane = actors.NewPool(actors.PoolConfig{
+		Size: laneSize(), Queue: 32_768, OwnerQueue: 32_768, OwnerActive: laneSize(), OnPanic: onPanic,
+	})
 	s.subs = publishloop.New(publishloop.Config{
 		Space: s.space, Pool: s.pool, Group: &s.group, Limits: limits.Subscriptions, Logger: s.log,
 	})

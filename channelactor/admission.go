@@ -21,7 +21,7 @@ type admission struct {
 // place is where a channel stands in the admission list.
 type place struct {
 	unused *list.Element
-	peer   string
+	peer   string // its host; immutable once admitted
 }
 
 func newAdmission(limits *Limits) *admission {

@@ -77,8 +77,15 @@ func (c *Channel) offload(policy *uasc.Policy, work func() error) error {
 	return <-done
 }
 
-// laneKey is the owner under which a channel's work takes turns.
-func (c *Channel) laneKey() uint64 { return uint64(c.id) }
+// laneKey is the owner under which a channel's work takes turns. Strangers from
+// one address share one, so that a flood of theirs delays neither those who come
+// from elsewhere nor the channels that are open.
+func (c *Channel) laneKey() uint64 {
+	if c.stage == stageLive {
+		return uint64(c.id)
+	}
+	return actors.HashString(c.place.peer) | 1<<62
+}
 
 // failOpen ends the channel for a refused OpenSecureChannel request.
 func (c *Channel) failOpen(o *opening, err error) {

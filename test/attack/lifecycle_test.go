@@ -138,7 +138,11 @@ func TestThreat_R4_SubscriptionStorm(t *testing.T) {
 				for range scale(60, 1000) {
 					switch r.IntN(9) {
 					case 0:
-						n := subscribe(s, 10)
+						made, ok := s.Do(&ua.CreateSubscriptionRequest{RequestedPublishingInterval: 10, PublishingEnabled: true}).(*ua.CreateSubscriptionResponse)
+						if !ok {
+							break // as many as a session may have
+						}
+						n := made.SubscriptionID
 						mu.Lock()
 						subs = append(subs, n)
 						mu.Unlock()
