@@ -21,4 +21,5 @@ const maxRank = 64
 const (
 	maxTextElements = 16
 	maxTextLength   = 4096
+	maxTextDepth    = 12 // of structures in structures
 )

@@ -71,6 +71,8 @@ func (v Variant) appendScalarText(b []byte, depth int) []byte {
 		return appendQuoted(b, unbox[LocalizedText](v).Text)
 	case TypeDataValue:
 		return unbox[DataValue](v).appendText(b, depth+1)
+	case TypeExtensionObject:
+		return unbox[ExtensionObject](v).appendText(b, depth+1)
 	}
 	return fmt.Append(b, v.Any())
 }
@@ -143,18 +145,6 @@ func (v *DataValue) appendText(b []byte, depth int) []byte {
 		b = append(b, v.SourceTimestamp.String()...)
 	}
 	return append(b, ')')
-}
-
-// String returns the type without the content, which may be secret, such as a
-// password in an identity token.
-func (x ExtensionObject) String() string {
-	switch {
-	case x.Value != nil:
-		return fmt.Sprintf("ExtensionObject(%T)", x.Value)
-	case x.IsNull():
-		return "ExtensionObject(null)"
-	}
-	return fmt.Sprintf("ExtensionObject(%q, %d bytes)", clip(x.TypeID.String()), len(x.Raw))
 }
 
 func clip(s string) string { return s[:min(len(s), 256)] }

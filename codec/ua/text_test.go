@@ -47,7 +47,7 @@ func TestText(t *testing.T) {
 		{must(MatrixVariant([]bool{true, false}, 2, 1)), "[2][1][true false]"},
 		{SliceVariant([]Variant{VariantOf(uint8(1)), {}}), "[1 null]"},
 		{VariantOf(ExtensionObject{}), "ExtensionObject(null)"},
-		{VariantOf(ObjectOf(&Range{})), "ExtensionObject(*ua.Range)"},
+		{VariantOf(ObjectOf(&Range{})), "Range{Low: 0, High: 0}"},
 		{VariantOf(DataValue{Value: VariantOf(int32(1))}), "1 (Good)"},
 		{VariantOf(DataValue{SourceTimestamp: 1}), "null (Good, 1601-01-01T00:00:00.0000001Z)"},
 		{VariantOf(DiagnosticInfo{AdditionalInfo: "x"}), `DiagnosticInfo(Good, "x")`},
