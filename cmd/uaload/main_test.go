@@ -16,8 +16,16 @@ func TestExitCodeTellsWhatWasWrong(t *testing.T) {
 		args string
 		want int
 	}{
-		{"", 2}, {"nonsense", 2}, {"help", 0}, {"-help", 0}, {"--help", 0}, {"-h", 0},
-		{"read -help", 0}, {"serve -h", 0}, {"read -nonsense", 1}, {"sessions -sessions 0", 1},
+		{"", 2},
+		{"nonsense", 2},
+		{"help", 0},
+		{"-help", 0},
+		{"--help", 0},
+		{"-h", 0},
+		{"read -help", 0},
+		{"serve -h", 0},
+		{"read -nonsense", 1},
+		{"sessions -sessions 0", 1},
 	} {
 		if got := exitCode(run(context.Background(), strings.Fields(c.args)), io.Discard); got != c.want {
 			t.Errorf("uaload %s: exit code %d, want %d", c.args, got, c.want)
