@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/uahive/uahive/codec"
 )
 
 // serverPKI is the folder of the certificate that all servers of this package
@@ -25,6 +27,7 @@ func scale(usual, real int) int {
 }
 
 func TestMain(m *testing.M) {
+	codec.CheckBuffers(true)
 	dir, err := os.MkdirTemp("", "attack")
 	if err != nil {
 		panic(err)
