@@ -48,7 +48,7 @@ type Channel struct {
 	written int
 
 	// Shared.
-	queued   atomic.Int64 // bytes that wait for the peer to read
+	queued   atomic.Int64 // memory of what waits for the peer to read
 	inFlight atomic.Int32 // requests that wait for the worker pool
 	credit   chan struct{}
 	sessions atomic.Int32 // activated sessions that use the channel

@@ -46,8 +46,8 @@ type Limits struct {
 	// hold together. It stops many peers that each stay below MaxMessage.
 	// Default 256 MiB, and never less than two messages.
 	AssemblyBytes int64
-	// SendQueueBytes is how much a channel may have queued for a peer that
-	// reads slowly before its requests are no longer read. Default 1 MiB.
+	// SendQueueBytes is how much memory may be queued for a peer that reads
+	// slowly before its requests are no longer read. Default 1 MiB.
 	SendQueueBytes int64
 	// MaxSendQueueBytes is how much a channel may have queued at all: answers
 	// to earlier requests and notifications come though nothing more is read.

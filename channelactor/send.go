@@ -11,7 +11,7 @@ import (
 // It never blocks: when nobody else is sending it seals and writes what the
 // kernel takes at once; else, and for the rest, the actor does it.
 func (c *Channel) send(buf *codec.Buffer) {
-	size := int64(len(buf.B))
+	size := held(buf)
 	if c.queued.Add(size) > c.server.limits.MaxSendQueueBytes {
 		// The reader was held back long ago: these are answers that were owed.
 		buf.Release()
@@ -61,8 +61,12 @@ func (c *Channel) left(size int64) {
 	}
 }
 
+// held is the memory that a buffer takes while it waits: many small answers hold
+// much more than their bytes.
+func held(buf *codec.Buffer) int64 { return int64(cap(buf.B)) }
+
 func (c *Channel) post(buf *codec.Buffer) {
-	size := int64(len(buf.B))
+	size := held(buf)
 	if !c.outbox.Post(buf) {
 		buf.Release()
 		c.queued.Add(-size)
@@ -127,13 +131,15 @@ func (c *Channel) writeQueue(queue []*codec.Buffer) error {
 	queue = slices.DeleteFunc(queue, func(b *codec.Buffer) bool { return b == nil })
 	for i := 0; i < len(queue); {
 		first := queue[i]
+		size := held(first)
 		i++
 		for i < len(queue) && len(first.B)+len(queue[i].B) <= readSize {
+			size += held(queue[i])
 			first.B = append(first.B, queue[i].B...)
 			queue[i].Release()
 			i++
 		}
-		size := len(first.B)
+		bytes := len(first.B)
 		if failed == nil {
 			failed = c.sealer.SealAll(first.B)
 		}
@@ -141,8 +147,8 @@ func (c *Channel) writeQueue(queue []*codec.Buffer) error {
 			failed = c.write(first.B)
 		}
 		first.Release()
-		c.queued.Add(int64(-size))
-		c.server.stats.bytesOut.Add(uint64(size))
+		c.queued.Add(-size)
+		c.server.stats.bytesOut.Add(uint64(bytes))
 	}
 	return failed
 }
@@ -157,7 +163,7 @@ func (c *Channel) dropUnsentLocked() {
 	if c.unsent == nil {
 		return
 	}
-	c.queued.Add(int64(-len(c.unsent.B)))
+	c.queued.Add(-held(c.unsent))
 	c.unsent.Release()
 	c.unsent, c.written = nil, 0
 }

@@ -178,3 +178,27 @@ func TestThreat_R5_ShutdownWithSlowPeers(t *testing.T) {
 		t.Errorf("ended after %v: %v", time.Since(start), err)
 	}
 }
+
+// Many small answers count as the memory that they take.
+func TestThreat_T7_SmallAnswersAreBounded(t *testing.T) {
+	w := newWorld(t, Limits{MaxSendQueueBytes: 8 << 20})
+	most := make(chan int, 1)
+	w.echo.hold = func(c *Channel, req Request) bool {
+		go func() {
+			waiting := 0
+			for c.Respond(req.ID, raw(make([]byte, 40))) == nil {
+				waiting = max(waiting, c.outbox.Len())
+			}
+			most <- waiting
+		}()
+		return true
+	}
+	p := w.peer(dial(t, w.listen()), uasc.PolicyNone, uasc.ModeNone).connect()
+	p.write(p.seal(1, []byte("x")))
+	if n := <-most; n > 8<<20/narrowSize {
+		t.Errorf("%d answers waited, each in %d bytes", n, narrowSize)
+	}
+	if w.Stats().SlowClosed != 1 {
+		t.Errorf("%+v", w.Stats())
+	}
+}
