@@ -15,6 +15,10 @@ type Reader interface {
 
 // ReadItem is one attribute to read. Read sets Result; index ranges and
 // timestamps to return are applied by the caller.
+//
+// Result comes with the Status BadNodeIdUnknown, so that items which are left
+// alone are answered with it. Set Result as a whole: a value that is put into
+// Result.Value alone goes out with that status.
 type ReadItem struct {
 	NodeID    ua.NodeID
 	Attribute ua.AttributeID
@@ -27,7 +31,9 @@ type Writer interface {
 	Write(ctx context.Context, items []WriteItem)
 }
 
-// WriteItem is one attribute to write. Write sets Result.
+// WriteItem is one attribute to write. Write sets Result, which comes as
+// BadNodeIdUnknown: ua.Good is set too. Types, ranks and rights are for the
+// manager to check, for the server does not know its nodes.
 type WriteItem struct {
 	NodeID    ua.NodeID
 	Attribute ua.AttributeID
@@ -44,6 +50,12 @@ type Browser interface {
 // BrowseItem asks for all references of one node in both directions. Browse
 // sets References, in an order that stays the same, and Result; filtering by
 // direction, type and class, and paging, is done by the caller.
+//
+// Result comes as BadNodeIdUnknown. References count only when it is set to
+// ua.Good; otherwise they are not seen, and a node that is not in the space is
+// answered with Result. Of a node in the space the References are added to its
+// own. Those without a NodeClass or with a ReferenceTypeID that the space does not
+// know are left out by filters.
 type BrowseItem struct {
 	NodeID     ua.NodeID
 	References []ua.ReferenceDescription
@@ -56,7 +68,7 @@ type Caller interface {
 }
 
 // CallItem is one method call. Call sets Result, and Outputs and InputResults
-// of the embedded Call.
+// of the embedded Call. Result comes as BadNodeIdUnknown.
 type CallItem struct {
 	Call
 	Result ua.StatusCode
@@ -77,7 +89,8 @@ type Subscriber interface {
 	Unwatch(items []WatchItem)
 }
 
-// WatchItem is one node to watch.
+// WatchItem is one node to watch. Watch sets Result, which comes as
+// BadNodeIdUnknown, and Current with its Status.
 type WatchItem struct {
 	NodeID  ua.NodeID
 	Watcher Watcher

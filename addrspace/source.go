@@ -25,6 +25,10 @@ type Source struct {
 	// be written. With a Write and no Read, the value is stored after Write
 	// returned without an error. Writes to one variable come one at a time.
 	Write WriteFunc
+	// Stored is called after a value that went through Write was stored, in the
+	// turn of its write: for one variable in the order of the writes. rng is
+	// that of the write. nil: nobody is told.
+	Stored func(ctx context.Context, dv ua.DataValue, rng ua.NumericRange)
 	// Inline says that Read never waits and takes no more than a few
 	// microseconds (a counter, the time of day). It is then called on the
 	// goroutine that serves the connection; all others run on the pool.
