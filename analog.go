@@ -9,20 +9,21 @@ import (
 
 // EURange is the range of values in normal operation (Part 8, 5.6.2). It makes
 // the variable an AnalogItem, lets clients draw it to scale, and is what a
-// percent deadband is a percentage of. It is for numbers and arrays of numbers.
+// percent deadband is a percentage of. It is for numbers and arrays of numbers;
+// low is below high.
 func EURange(low, high float64) VariableOption {
 	return variableOption(func(s *variableSpec) {
 		s.suggested, s.numeric = id.AnalogItemType, "EURange"
-		s.property("EURange", &ua.Range{Low: low, High: high})
+		s.rangeProperty("EURange", low, high)
 	})
 }
 
 // InstrumentRange is all that the instrument can deliver, errors excepted (Part
-// 8, 5.3.2). It is for numbers.
+// 8, 5.3.2). It is for numbers; low is below high.
 func InstrumentRange(low, high float64) VariableOption {
 	return variableOption(func(s *variableSpec) {
 		s.analog("InstrumentRange")
-		s.property("InstrumentRange", &ua.Range{Low: low, High: high})
+		s.rangeProperty("InstrumentRange", low, high)
 	})
 }
 
@@ -32,6 +33,9 @@ func InstrumentRange(low, high float64) VariableOption {
 func EngineeringUnits(unit ua.EUInformation) VariableOption {
 	return variableOption(func(s *variableSpec) {
 		s.analog("EngineeringUnits")
+		if wrong := wrongUnit(&unit); wrong != nil {
+			s.mistake(wrong.problem, wrong.instead)
+		}
 		s.property("EngineeringUnits", &unit)
 	})
 }
@@ -49,15 +53,20 @@ func ValuePrecision(digits float64) VariableOption {
 }
 
 // EnumStrings names the values 0, 1, 2, ... of an unsigned integer, which
-// becomes a MultiStateDiscrete (Part 8, 5.3.3.3). For a Go type of its own with
-// named values see [AddEnumeration].
+// becomes a MultiStateDiscrete (Part 8, 5.3.3.3). There is at least one name, and
+// the first value has one. Clients cannot write values without a name
+// (BadOutOfRange). For a Go type of its own with named values see
+// [AddEnumeration].
 func EnumStrings(names ...string) VariableOption {
 	texts := make([]ua.LocalizedText, len(names))
 	for i, name := range names {
 		texts[i] = ua.LocalizedText{Text: name}
 	}
 	return variableOption(func(s *variableSpec) {
-		s.suggested, s.states = id.MultiStateDiscreteType, "EnumStrings"
+		s.suggested, s.states, s.names = id.MultiStateDiscreteType, "EnumStrings", len(names)
+		if len(names) == 0 {
+			s.mistake("EnumStrings without names", "name the values 0, 1, 2, ...")
+		}
 		s.properties = append(s.properties, property{"EnumStrings", ua.SliceVariant(texts)})
 	})
 }
@@ -77,6 +86,21 @@ func (s *variableSpec) property(name string, value ua.Structure) {
 	s.properties = append(s.properties, property{name, ua.VariantOf(ua.ObjectOf(value))})
 }
 
+func (s *variableSpec) rangeProperty(name string, low, high float64) {
+	if wrong := wrongRange(name, low, high); wrong != nil {
+		s.mistake(wrong.problem, wrong.instead)
+	}
+	s.property(name, &ua.Range{Low: low, High: high})
+}
+
+// wrongRange returns what is wrong with a range, nil if it is one.
+func wrongRange(name string, low, high float64) *mistake {
+	if low < high {
+		return nil // false for NaN
+	}
+	return &mistake{fmt.Sprintf("%s(%v, %v)", name, low, high), "give the lower end first, and a higher one"}
+}
+
 // analog makes the variable an analog one, of the type without a range unless
 // EURange came first; EURange sets its type whenever it comes.
 func (s *variableSpec) analog(option string) {
@@ -94,12 +118,36 @@ func (s *variableSpec) analog(option string) {
 // Recommendation 20 (Part 8, 5.6.4.3).
 const unece = "http://www.opcfoundation.org/UA/units/un/cefact"
 
+// noUnit is the id of what has no id (Part 8, 5.6.4.3).
+const noUnit = -1
+
+// wrongUnit returns what is wrong with a unit, nil if it is one.
+func wrongUnit(unit *ua.EUInformation) *mistake {
+	if unit.NamespaceURI != unece || unit.UnitID > 0 {
+		return nil
+	}
+	return &mistake{
+		fmt.Sprintf("no common code for the unit %q", unit.DisplayName.Text),
+		`give Unit a code of UN/ECE Recommendation 20, like "CEL", or fill a ua.EUInformation with a NamespaceURI of your own`,
+	}
+}
+
 // Unit describes an engineering unit by its common code of UN/ECE Recommendation
-// 20, as "CEL" for degrees Celsius, its symbol and its name.
+// 20, as "CEL" for degrees Celsius, its symbol and its name. Common codes have one
+// to three characters, which are capital letters and digits; [EngineeringUnits]
+// refuses others. For a unit that has none, fill a ua.EUInformation with a
+// NamespaceURI of your own.
 func Unit(code, symbol, name string) ua.EUInformation {
 	unitID := int32(0)
 	for _, c := range []byte(code) {
 		unitID = unitID<<8 | int32(c)
+		if c < '0' || c > '9' && c < 'A' || c > 'Z' || unitID > 1<<24 {
+			unitID = noUnit
+			break
+		}
+	}
+	if unitID == 0 {
+		unitID = noUnit
 	}
 	return ua.EUInformation{
 		NamespaceURI: unece, UnitID: unitID,

@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 
 	"github.com/rs/zerolog"
 
+	"github.com/uahive/uahive/addrspace"
 	"github.com/uahive/uahive/codec/ua"
 )
 
@@ -29,7 +31,11 @@ func clientWrite[T any](v *Variable[T], value ua.Variant, rng string) ua.StatusC
 	if code := ua.StatusOf(src.Write(context.Background(), dv, r)); code.IsBad() || src.Read != nil {
 		return code
 	}
-	return v.cell.CommitWrite(dv, r)
+	if code := v.cell.CommitWrite(dv, r); code != ua.Good || src.Stored == nil {
+		return code
+	}
+	src.Stored(context.Background(), dv, r)
+	return ua.Good
 }
 
 func TestOnWriteSeesOldAndNewAndMayVeto(t *testing.T) {
@@ -51,6 +57,37 @@ func TestOnWriteSeesOldAndNewAndMayVeto(t *testing.T) {
 	}
 	if want := [][2]float64{{10, 20}, {20, 200}}; !reflect.DeepEqual(asked, want) {
 		t.Errorf("asked %v, want %v", asked, want)
+	}
+}
+
+func TestAfterWriteSeesWhatIsStored(t *testing.T) {
+	s, ns := newModel(t)
+	var seen []string
+	var v *Variable[[]int32]
+	v = AddVariable(ns, "V", []int32{1, 2, 3},
+		OnWrite(func(_ context.Context, _, new []int32) error {
+			if new[0] < 0 {
+				return ua.BadOutOfRange
+			}
+			return nil
+		}),
+		AfterWrite(func(_ context.Context, value []int32) { seen = append(seen, fmt.Sprint(value, v.Get())) }))
+	panics := AddVariable(ns, "P", 1.5, AfterWrite(func(context.Context, float64) { panic("oil") }))
+	noErr(t, s)
+	clientWrite(v, ua.SliceVariant([]int32{4, 5, 6}), "")
+	clientWrite(v, ua.SliceVariant([]int32{7}), "1")
+	clientWrite(v, ua.SliceVariant([]int32{-1}), "")
+	v.Set([]int32{9})
+	if want := []string{"[4 5 6] [4 5 6]", "[4 7 6] [4 7 6]"}; !slices.Equal(seen, want) {
+		t.Errorf("seen %v, want %v", seen, want)
+	}
+	if code := clientWrite(panics, ua.DoubleVariant(2), ""); code != ua.Good || panics.Get() != 2 {
+		t.Errorf("%v, value %v", code, panics.Get())
+	}
+	// A status without a value is not the zero value.
+	panics.cell.Source().Stored(t.Context(), ua.DataValue{Status: ua.BadTimeout}, nil)
+	if s.model.panics.Load() != 1 {
+		t.Errorf("%d panics", s.model.panics.Load())
 	}
 }
 
@@ -170,6 +207,35 @@ func TestUnknownErrorsAreLoggedOnceASecond(t *testing.T) {
 			t.Error(log.String())
 		}
 	})
+}
+
+// A call that its client gave up is no failure of the program's.
+func TestCallbacksThatEndWithTheirCallAreNoErrorsInTheLog(t *testing.T) {
+	s, ns := newModel(t)
+	var log bytes.Buffer
+	s.log = zerolog.New(&log).Level(zerolog.InfoLevel)
+	wait := func(ctx context.Context) error {
+		<-ctx.Done()
+		return fmt.Errorf("asking the device: %w", ctx.Err())
+	}
+	v := AddVariable(ns, "V", 0, OnRead(func(ctx context.Context) (int, error) { return 0, wait(ctx) }))
+	m := AddMethod(ns.Object("O"), "M", func(ctx context.Context, _ struct{}) (out struct{}, err error) { return out, wait(ctx) })
+	late := AddVariable(ns, "L", 0, OnRead(func(context.Context) (int, error) { return 0, context.DeadlineExceeded }))
+	noErr(t, s)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := v.cell.Source().Read(ctx); ua.StatusOf(err) == ua.Good {
+		t.Error("good")
+	}
+	if err := m.at.Method().Func(ctx, &addrspace.Call{}); ua.StatusOf(err) == ua.Good {
+		t.Error("good")
+	}
+	if log.Len() > 0 {
+		t.Errorf("logged: %s", log.String())
+	}
+	if _, err := late.cell.Source().Read(t.Context()); ua.StatusOf(err) == ua.Good || !strings.Contains(log.String(), "callback failed") {
+		t.Errorf("a timeout of the program's own: %v, log %q", err, log.String())
+	}
 }
 
 func TestCallerOfAForeignContext(t *testing.T) {

@@ -2,6 +2,7 @@ package uahive
 
 import (
 	"bytes"
+	"math"
 	"reflect"
 	"slices"
 	"sync"
@@ -33,6 +34,40 @@ func converterOf[T any]() *converter[T] {
 	made := newConverter[T]()
 	c, _ := converters.LoadOrStore(t, &made)
 	return c.(*converter[T])
+}
+
+// converterFor returns the converter of a Go type with that form on a server.
+// What AddEnumeration and AddStructure made is the server's own.
+func converterFor[T any](s *Server, f form) *converter[T] {
+	if f.structure == nil && !f.wide {
+		return converterOf[T]()
+	}
+	t := reflect.TypeFor[T]()
+	s.model.mu.Lock()
+	defer s.model.mu.Unlock()
+	if c, ok := s.model.converters[t]; ok {
+		return c.(*converter[T])
+	}
+	var c converter[T]
+	switch {
+	case f.structure != nil:
+		c = converter[T]{
+			func(v T) ua.Variant { return f.structure.encode(reflect.ValueOf(&v).Elem()) },
+			func(v ua.Variant) (out T, ok bool) {
+				ok = f.structure.decode(reflect.ValueOf(&out).Elem(), v)
+				return out, ok
+			},
+		}
+	case f.rank == rankScalar:
+		c = of[T, int](func(n int) ua.Variant { return ua.Int32Variant(narrow(n)) }, signed[int](ua.TypeInt32))
+	default:
+		c = of[T, []int](encodeWide, decodeWide)
+	}
+	if s.model.converters == nil {
+		s.model.converters = make(map[reflect.Type]any)
+	}
+	s.model.converters[t] = &c
+	return &c
 }
 
 func newConverter[T any]() converter[T] {
@@ -273,6 +308,33 @@ func decodeTimes(v ua.Variant) ([]time.Time, bool) {
 	s := make([]time.Time, len(ticks))
 	for i := range ticks {
 		s[i] = ticks[i].Time()
+	}
+	return s, ok
+}
+
+// narrow makes an Int32 of an int. What an Int32 cannot hold is no value of an
+// enumeration, and neither is the nearest that it can, as a rule.
+func narrow(n int) int32 { return int32(min(max(n, math.MinInt32), math.MaxInt32)) }
+
+func encodeWide(s []int) ua.Variant {
+	var values []int32
+	if s != nil {
+		values = make([]int32, len(s))
+	}
+	for i, n := range s {
+		values[i] = narrow(n)
+	}
+	return ua.SliceVariant(values)
+}
+
+func decodeWide(v ua.Variant) ([]int, bool) {
+	values, ok := ua.As[[]int32](v)
+	if values == nil {
+		return nil, ok
+	}
+	s := make([]int, len(values))
+	for i, n := range values {
+		s[i] = int(n)
 	}
 	return s, ok
 }

@@ -4,13 +4,17 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"maps"
 	"net"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/uahive/uahive"
 	"github.com/uahive/uahive/addrspace"
 	"github.com/uahive/uahive/client"
 	"github.com/uahive/uahive/codec/ua"
+	"github.com/uahive/uahive/codec/ua/id"
 )
 
 // A server with one machine, and a client that uses it.
@@ -122,18 +126,181 @@ func ExampleAddEnumeration() {
 	uahive.AddVariable(ns.Object("Robot"), "Mode", Mode(1), uahive.Writable())
 }
 
-// plc answers for nodes that only the controller has.
-type plc struct{}
+// Alarm has values that are not 0, 1, 2, ...
+type Alarm int
 
-func (plc) Read(ctx context.Context, items []addrspace.ReadItem) {
+const (
+	Low  Alarm = 10
+	High Alarm = 20
+)
+
+func ExampleAddEnumerationMap() {
+	uahive.AddEnumerationMap(ns, "Alarm", map[Alarm]string{Low: "Low", High: "High"})
+	uahive.AddVariable(ns.Object("Boiler"), "Alarm", Low)
+}
+
+// Point is a structure of the program's own.
+type Point struct {
+	X, Y  float64
+	Label string `ua:"Name,what the operator calls it"`
+}
+
+func ExampleAddStructure() {
+	uahive.AddStructure[Point](ns, "Point")
+	crane := ns.Object("Crane")
+	hook := uahive.AddVariable(crane, "Hook", Point{Label: "parked"}, uahive.Writable())
+	uahive.AddMethod(crane, "Drive", func(_ context.Context, in struct{ Path []Point }) (out struct{ At Point }, err error) {
+		if len(in.Path) > 0 {
+			hook.Set(in.Path[len(in.Path)-1])
+		}
+		out.At = hook.Get()
+		return out, nil
+	})
+}
+
+// A client in Go reads, changes and writes a structure.
+func ExampleDecodeStructure() {
+	move := func(ctx context.Context, c *client.Client, hook ua.NodeID) error {
+		dv, err := c.ReadValue(ctx, hook)
+		if err != nil {
+			return err
+		}
+		point, err := uahive.DecodeStructure[Point](dv.Value)
+		if err != nil {
+			return err
+		}
+		point.X += 10
+		object, _ := ua.As[ua.ExtensionObject](dv.Value)
+		value, err := uahive.EncodeStructure(object.TypeID, point)
+		if err != nil {
+			return err
+		}
+		return c.WriteValue(ctx, hook, value)
+	}
+	_ = move
+}
+
+// What is to happen once a client's value is stored.
+func ExampleAfterWrite() {
+	uahive.AddVariable(ns.Object("Heater"), "SetPoint", 60.0,
+		uahive.AfterWrite(func(_ context.Context, value float64) { log.Print("now ", value) }))
+}
+
+// Only the shift leader writes, everybody but guests calls.
+func ExampleWritableBy() {
+	mixer := ns.Object("Mixer")
+	uahive.AddVariable(mixer, "Recipe", "A", uahive.WritableBy(func(caller uahive.Caller) bool {
+		return caller.User.Name == "leader"
+	}))
+	uahive.AddMethod(mixer, "Start", func(context.Context, struct{}) (out struct{}, err error) { return out, nil },
+		uahive.CallableBy(func(caller uahive.Caller) bool { return caller.User.Kind != uahive.AnonymousUser }))
+}
+
+func ExampleFindVariable() {
+	uahive.AddVariable(ns.Object("Fan"), "Speed", 0.0)
+
+	speed, err := uahive.FindVariable[float64](ns, "Fan.Speed")
+	if err != nil {
+		log.Fatal(err)
+	}
+	speed.Set(1200)
+}
+
+// plc answers for nodes that only the controller has: its registers, which
+// clients find below a folder.
+type plc struct {
+	ns     uint16
+	folder ua.NodeID
+
+	mu        sync.Mutex
+	registers map[string]float64
+}
+
+// Read gets all items of one request together: one telegram can fetch them.
+func (p *plc) Read(_ context.Context, items []addrspace.ReadItem) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	for i := range items {
-		// All items of one request come together: one telegram can fetch them.
-		items[i].Result = ua.DataValue{Value: ua.DoubleVariant(1.5)}
+		item := &items[i]
+		name := item.NodeID.Text()
+		value, ok := p.registers[name]
+		if !ok {
+			continue // Result is BadNodeIdUnknown already
+		}
+		item.Result = ua.DataValue{Status: ua.BadAttributeIDInvalid}
+		switch item.Attribute {
+		case ua.AttributeIDValue:
+			item.Result = ua.DataValue{Value: ua.DoubleVariant(value), SourceTimestamp: ua.DateTimeOf(time.Now())}
+		case ua.AttributeIDNodeClass:
+			item.Result = ua.DataValue{Value: ua.Int32Variant(int32(ua.NodeClassVariable))}
+		case ua.AttributeIDBrowseName:
+			item.Result = ua.DataValue{Value: ua.VariantOf(ua.QualifiedName{NamespaceIndex: p.ns, Name: name})}
+		case ua.AttributeIDDisplayName:
+			item.Result = ua.DataValue{Value: ua.VariantOf(ua.LocalizedText{Text: name})}
+		case ua.AttributeIDDataType:
+			item.Result = ua.DataValue{Value: ua.VariantOf(ua.NumericID(0, id.Double))}
+		case ua.AttributeIDValueRank:
+			item.Result = ua.DataValue{Value: ua.Int32Variant(-1)}
+		case ua.AttributeIDAccessLevel, ua.AttributeIDUserAccessLevel:
+			item.Result = ua.DataValue{Value: ua.VariantOf(uint8(ua.AccessLevelTypeCurrentRead | ua.AccessLevelTypeCurrentWrite))}
+		}
 	}
 }
 
+// Write checks everything by itself: the server knows nothing of the nodes.
+func (p *plc) Write(_ context.Context, items []addrspace.WriteItem) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i := range items {
+		item := &items[i]
+		name := item.NodeID.Text()
+		value, isDouble := ua.As[float64](item.Value.Value)
+		switch _, ok := p.registers[name]; {
+		case !ok: // stays BadNodeIdUnknown
+		case item.Attribute != ua.AttributeIDValue:
+			item.Result = ua.BadNotWritable
+		case !isDouble || len(item.Range) > 0:
+			item.Result = ua.BadTypeMismatch
+		default:
+			p.registers[name] = value
+			item.Result = ua.Good
+		}
+	}
+}
+
+// Browse is asked about the folder too, which is in the server's memory.
+func (p *plc) Browse(_ context.Context, items []addrspace.BrowseItem) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	reference := func(target ua.NodeID, name string, class ua.NodeClass, forward bool) ua.ReferenceDescription {
+		return ua.ReferenceDescription{
+			ReferenceTypeID: ua.NumericID(0, id.Organizes), IsForward: forward, NodeClass: class,
+			NodeID:     ua.ExpandedNodeID{NodeID: target},
+			BrowseName: ua.QualifiedName{NamespaceIndex: p.ns, Name: name}, DisplayName: ua.LocalizedText{Text: name},
+		}
+	}
+	for i := range items {
+		item := &items[i]
+		_, isRegister := p.registers[item.NodeID.Text()]
+		switch {
+		case item.NodeID == p.folder:
+			for _, name := range slices.Sorted(maps.Keys(p.registers)) {
+				item.References = append(item.References, reference(ua.StringID(p.ns, name), name, ua.NodeClassVariable, true))
+			}
+		case isRegister:
+			item.References = append(item.References, reference(p.folder, "PLC", ua.NodeClassObject, false))
+		default:
+			continue
+		}
+		item.Result = ua.Good // or the references are not seen
+	}
+}
+
+// A manager that reads, writes and browses.
 func ExampleNamespace_Mount() {
-	srv.Namespace("urn:acme:plc").Mount(plc{})
+	ns := srv.Namespace("urn:acme:plc")
+	folder := ns.Folder("PLC")
+	ns.Mount(&plc{ns: ns.Index(), folder: folder.ID(), registers: map[string]float64{"R1": 1.5, "R2": 0}})
 }
 
 func askDevice(context.Context) (level float64, age time.Duration, err error) { return 0, 0, nil }

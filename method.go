@@ -32,7 +32,8 @@ type Method struct{ node }
 // timeout, with its connection, or with Cancel. [CallerFrom] tells who calls. An
 // error is the result of the call: a [ua.StatusCode] in it as it is, an
 // [ArgumentError] as BadInvalidArgument for that argument, any other as
-// BadInternalError with a line in the log. With an uncertain StatusCode the
+// BadInternalError with a line in the log, unless the client gave up. With an
+// uncertain StatusCode the
 // outputs are sent along. A panic is BadInternalError.
 func AddMethod[In, Out any](
 	object *Object, name string, f func(ctx context.Context, in In) (Out, error), opts ...MethodOption,
@@ -50,6 +51,14 @@ func AddMethod[In, Out any](
 	for _, opt := range opts {
 		opt.method(&spec)
 	}
+	if f == nil {
+		m.refuse(&ModelError{Operation: operation, Path: m.path, Problem: "no function", Instead: "give it a function"})
+		return m
+	}
+	if spec.rights != nil && spec.rights.may == nil {
+		m.refuse(&ModelError{Operation: operation, Path: m.path, Problem: "CallableBy(nil)", Instead: "give it a function, or leave it out"})
+		return m
+	}
 	inputs, err := m.srv.signatureOf(reflect.TypeFor[In]())
 	var outputs signature
 	if err == nil {
@@ -59,7 +68,7 @@ func AddMethod[In, Out any](
 		m.refuse(&ModelError{Operation: operation, Path: m.path, Problem: "not a function for a method", Instead: err.Error()})
 		return m
 	}
-	spec.Method = &addrspace.Method{Inline: spec.inline, Func: methodFunc(m, f, inputs, outputs)}
+	spec.Method = &addrspace.Method{Inline: spec.inline, Func: methodFunc(m, f, inputs, outputs, spec.rights)}
 	m.add(operation, spec.NodeSpec)
 	if m.at != nil {
 		m.addArguments(operation, "InputArguments", inputs)
@@ -70,11 +79,14 @@ func AddMethod[In, Out any](
 
 // methodFunc makes the function that the services call.
 func methodFunc[In, Out any](
-	m *Method, f func(context.Context, In) (Out, error), inputs, outputs signature,
+	m *Method, f func(context.Context, In) (Out, error), inputs, outputs signature, rights *rights,
 ) addrspace.MethodFunc {
 	say := m.srv.complaint("method", m.path)
 	return func(ctx context.Context, c *addrspace.Call) (err error) {
 		defer say.recovered(&err)
+		if rights.denied(ctx) {
+			return ua.BadUserAccessDenied
+		}
 		var in In
 		if i := inputs.decode(reflect.ValueOf(&in).Elem(), c.Inputs); i >= 0 {
 			c.InputResults = make([]ua.StatusCode, len(c.Inputs))
@@ -89,7 +101,7 @@ func methodFunc[In, Out any](
 				c.InputResults = inputs.results(wrong)
 				return ua.BadInvalidArgument
 			}
-			if status = say.status(err); status.IsBad() {
+			if status = say.status(ctx, err); status.IsBad() {
 				return status
 			}
 		}

@@ -51,9 +51,12 @@ type model struct {
 	panics atomic.Uint64 // of callbacks
 	mu     sync.Mutex
 	// Guarded by mu.
-	errs  []error
-	more  int                        // errors beyond keptErrors
-	enums map[reflect.Type]ua.NodeID // made by AddEnumeration
+	errs       []error
+	more       int                          // errors beyond keptErrors
+	enums      map[reflect.Type]ua.NodeID   // made by AddEnumeration
+	plain      map[reflect.Type]bool        // in use, and no enumerations
+	structs    map[reflect.Type]*structType // made by AddStructure
+	converters map[reflect.Type]any         // *converter of what the two made
 }
 
 // Err returns what went wrong in building the address space, each a
@@ -85,12 +88,32 @@ func (s *Server) fail(err *ModelError) {
 	}
 }
 
-// enumeration returns the DataType that AddEnumeration made for a Go type.
+// enumeration returns the DataType that AddEnumeration made for a Go type. A
+// type that could be an enumeration and is none is remembered as in use.
 func (s *Server) enumeration(t reflect.Type) (ua.NodeID, bool) {
+	if t.Kind() != reflect.Int && t.Kind() != reflect.Int32 || t.PkgPath() == "" {
+		return ua.NodeID{}, false
+	}
 	s.model.mu.Lock()
 	defer s.model.mu.Unlock()
 	dataType, ok := s.model.enums[t]
+	if !ok && !s.model.plain[t] {
+		if s.model.plain == nil {
+			s.model.plain = make(map[reflect.Type]bool)
+		}
+		s.model.plain[t] = true
+	}
 	return dataType, ok
+}
+
+// structure returns what AddStructure made for a Go type, or nil.
+func (s *Server) structure(t reflect.Type) *structType {
+	if t.Kind() != reflect.Struct {
+		return nil
+	}
+	s.model.mu.Lock()
+	defer s.model.mu.Unlock()
+	return s.model.structs[t]
 }
 
 // advice says what to do about a status that adding a node ended with.

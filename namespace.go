@@ -95,6 +95,12 @@ func (n *Namespace) At(object ua.NodeID) *Object {
 // [addrspace.Caller], [addrspace.Sampler] and [addrspace.Subscriber]. Nodes that
 // were added to the namespace answer for themselves: a folder among them, which
 // the manager's Browser is asked about too, leads clients to the manager's own.
+//
+// The Result of every item is BadNodeIdUnknown when the manager gets it, and stays
+// that for what it does not know. For what it knows it sets the whole Result, a
+// good status included: a Read that sets Result.Value alone serves values with a
+// bad status, and the References of a Browse count only with the Result ua.Good.
+//
 // A nil manager takes the present one away.
 func (n *Namespace) Mount(manager any) {
 	root := &n.root

@@ -1,7 +1,9 @@
 package uahive
 
 import (
+	"context"
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -195,10 +197,45 @@ func TestErrorsAreKeptWithTheirCause(t *testing.T) {
 		{"nested slices", func(_ *Server, ns *Namespace) { AddVariable(ns, "V", [][]int32{}) }, []string{"uahive.Matrix"}, 0},
 		{"Go array", func(_ *Server, ns *Namespace) { AddVariable(ns, "V", [3]int32{}) }, []string{"use a slice"}, 0},
 		{"any", func(_ *Server, ns *Namespace) { AddVariable[any](ns, "V", 1) }, []string{"ua.Variant"}, 0},
-		{"struct", func(_ *Server, ns *Namespace) { AddVariable(ns, "V", struct{ A int }{}) }, []string{"RegisterStructure"}, 0},
+		{"struct", func(_ *Server, ns *Namespace) { AddVariable(ns, "V", point{}) }, []string{"AddStructure[uahive.point]"}, 0},
+		{"slice of structs", func(_ *Server, ns *Namespace) { AddVariable(ns, "V", []point{}) }, []string{"AddStructure[uahive.point]"}, 0},
 		{"named bytes", func(_ *Server, ns *Namespace) { AddVariable(ns, "V", blob{}) }, []string{"[]byte", "ByteArray"}, 0},
 		{"EURange of a string", func(_ *Server, ns *Namespace) { AddVariable(ns, "V", "", EURange(0, 1)) }, []string{"EURange is for numbers"}, 0},
 		{"EnumStrings of an int32", func(_ *Server, ns *Namespace) { AddVariable(ns, "V", int32(0), EnumStrings("a")) }, []string{"AddEnumeration"}, 0},
+		{"EnumStrings without names", func(_ *Server, ns *Namespace) { AddVariable(ns, "V", uint8(0), EnumStrings()) }, []string{"without names", "0, 1, 2"}, 0},
+		{"EnumStrings without the first value", func(_ *Server, ns *Namespace) { AddVariable(ns, "V", uint8(9), EnumStrings("a")) }, []string{"first value, 9", "1 values"}, 0},
+		{"EnumStrings without an element", func(_ *Server, ns *Namespace) { AddVariable(ns, "V", []uint32{0, 1}, EnumStrings("a")) }, []string{"first value"}, 0},
+		{"empty EURange", func(_ *Server, ns *Namespace) { AddVariable(ns, "V", 1.0, EURange(10, 1)) }, []string{"EURange(10, 1)", "lower end first"}, 0},
+		{"EURange of NaN", func(_ *Server, ns *Namespace) { AddVariable(ns, "V", 1.0, EURange(0, math.NaN())) }, []string{"EURange(0, NaN)"}, 0},
+		{"empty InstrumentRange", func(_ *Server, ns *Namespace) { AddVariable(ns, "V", 1.0, InstrumentRange(1, 1)) }, []string{"InstrumentRange(1, 1)"}, 0},
+		{"SetEURange", func(_ *Server, ns *Namespace) { AddVariable(ns, "V", 1.0, EURange(0, 1)).SetEURange(2, 1) }, []string{`SetEURange("V")`}, 0},
+		{"unit that is no code", func(_ *Server, ns *Namespace) {
+			AddVariable(ns, "V", 1.0, EngineeringUnits(Unit("furlongs", "fur", "furlong")))
+		}, []string{`"fur"`, "NamespaceURI of your own"}, 0},
+		{"unit in small letters", func(_ *Server, ns *Namespace) { AddVariable(ns, "V", 1.0, EngineeringUnits(Unit("cel", "°C", ""))) }, []string{`"°C"`}, 0},
+		{"unit without a code", func(_ *Server, ns *Namespace) { AddVariable(ns, "V", 1.0, EngineeringUnits(Unit("", "u", ""))) }, []string{`"u"`}, 0},
+		{"SetEngineeringUnits", func(_ *Server, ns *Namespace) {
+			AddVariable(ns, "V", 1.0, EngineeringUnits(Bar)).SetEngineeringUnits(Unit("four", "f", ""))
+		}, []string{`SetEngineeringUnits("V")`}, 0},
+		{"property below a property", func(_ *Server, ns *Namespace) { AddProperty(AddProperty(ns.Object("O"), "P", 1), "Q", 1) }, []string{`AddProperty("O.P.Q")`, "no parts"}, 0},
+		{"variable below a property", func(_ *Server, ns *Namespace) { AddVariable(AddProperty(ns.Object("O"), "P", 1), "V", 1) }, []string{`AddVariable("O.P.V")`, "no parts"}, 0},
+		{"property with a property", func(_ *Server, ns *Namespace) { AddProperty(ns.Object("O"), "P", 1.0, EURange(0, 1)) }, []string{"EURange", "AddVariable"}, 0},
+		{"no OnRead", func(_ *Server, ns *Namespace) { AddVariable(ns, "V", 1, OnRead[int](nil)) }, []string{"OnRead(nil)"}, 0},
+		{"no OnWrite", func(_ *Server, ns *Namespace) { AddVariable(ns, "V", 1, OnWrite[int](nil)) }, []string{"OnWrite(nil)"}, 0},
+		{"no AfterWrite", func(_ *Server, ns *Namespace) { AddVariable(ns, "V", 1, AfterWrite[int](nil)) }, []string{"AfterWrite(nil)"}, 0},
+		{"AfterWrite of another type", func(_ *Server, ns *Namespace) {
+			AddVariable(ns, "V", 1, AfterWrite(func(context.Context, string) {}))
+		}, []string{"AfterWrite", "func(context.Context, int)"}, 0},
+		{"AfterWrite with OnRead", func(_ *Server, ns *Namespace) {
+			AddVariable(ns, "V", 1.0, OnRead(readFloat), AfterWrite(func(context.Context, float64) {}))
+		}, []string{"stores nothing", "OnWrite"}, 0},
+		{"Writable with OnRead", func(_ *Server, ns *Namespace) { AddVariable(ns, "V", 1.0, Writable(), OnRead(readFloat)) }, []string{"nowhere to store", "add OnWrite"}, 0},
+		{"no WritableBy", func(_ *Server, ns *Namespace) { AddVariable(ns, "V", 1, WritableBy(nil)) }, []string{"WritableBy(nil)"}, 0},
+		{"WritableBy inline", func(_ *Server, ns *Namespace) {
+			AddVariable(ns, "V", 1, Inline(), WritableBy(func(Caller) bool { return true }))
+		}, []string{"Inline"}, 0},
+		{"no method", func(_ *Server, ns *Namespace) { AddMethod[struct{}, struct{}](ns.Object("O"), "M", nil) }, []string{`AddMethod("O.M")`, "no function"}, 0},
+		{"no CallableBy", func(_ *Server, ns *Namespace) { AddMethod(ns.Object("O"), "M", nothing, CallableBy(nil)) }, []string{"CallableBy(nil)"}, 0},
 		{"StateNames of a number", func(_ *Server, ns *Namespace) { AddVariable(ns, "V", 1, StateNames("a", "b")) }, []string{"bool"}, 0},
 		{"OnWrite of another type", func(_ *Server, ns *Namespace) { AddVariable(ns, "V", 1.0, OnWrite(acceptInt)) }, []string{"OnWrite", "float64"}, 0},
 		{"OnRead of another type", func(_ *Server, ns *Namespace) { AddVariable(ns, "V", 1, OnRead(readFloat)) }, []string{"OnRead", "int"}, 0},
@@ -213,6 +250,36 @@ func TestErrorsAreKeptWithTheirCause(t *testing.T) {
 		{"enumeration of int32", func(_ *Server, ns *Namespace) { AddEnumeration[int32](ns, "E", "a") }, []string{"type State int32"}, 0},
 		{"enumeration without values", func(_ *Server, ns *Namespace) { AddEnumeration[gear](ns, "E") }, []string{"no values"}, 0},
 		{"enumeration twice", func(_ *Server, ns *Namespace) { AddEnumeration[gear](ns, "E", "a"); AddEnumeration[gear](ns, "F", "a") }, []string{"already"}, 0},
+		{"enumeration after a variable of it", func(_ *Server, ns *Namespace) {
+			AddVariable(ns, "V", []gear{1})
+			AddEnumeration[gear](ns, "E", "a", "b")
+		}, []string{"uahive.gear", "before AddVariable"}, 0},
+		{"enumeration after a method with it", func(_ *Server, ns *Namespace) {
+			AddMethod(ns.Object("O"), "M", func(context.Context, struct{ G wideGear }) (out struct{}, err error) { return })
+			AddEnumeration[wideGear](ns, "E", "a", "b")
+		}, []string{"uahive.wideGear", "before AddVariable"}, 0},
+		{"enumeration of an int", func(_ *Server, ns *Namespace) { AddEnumeration[int](ns, "E", "a") }, []string{"int has a meaning"}, 0},
+		{"enumeration beyond an int32", func(_ *Server, ns *Namespace) {
+			AddEnumerationMap(ns, "E", map[wideGear]string{1: "a", 1 << 40: "b"})
+		}, []string{"1099511627776", "int32"}, 0},
+		{"enumeration with a name twice", func(_ *Server, ns *Namespace) { AddEnumeration[gear](ns, "E", "a", "a") }, []string{`the name "a" of the value 1`}, 0},
+		{"enumeration and a value of it that is none", func(_ *Server, ns *Namespace) {
+			AddEnumeration[wideGear](ns, "E", "a")
+			AddVariable(ns, "V", wideGear(1<<33))
+		}, []string{`AddVariable("V")`}, ua.BadOutOfRange},
+		{"structure twice", func(_ *Server, ns *Namespace) { AddStructure[point](ns, "P"); AddStructure[point](ns, "Q") }, []string{"already"}, 0},
+		{"structure of a number", func(_ *Server, ns *Namespace) { AddStructure[int](ns, "P") }, []string{"struct type of your own"}, 0},
+		{"structure of the standard", func(_ *Server, ns *Namespace) { AddStructure[ua.Range](ns, "P") }, []string{"struct type of your own"}, 0},
+		{"structure without a name", func(_ *Server, ns *Namespace) { AddStructure[struct{ A int }](ns, "P") }, []string{"type Point struct"}, 0},
+		{"structure without fields", func(_ *Server, ns *Namespace) { AddStructure[empty](ns, "P") }, []string{"give it a field"}, 0},
+		{"structure with a hidden field", func(_ *Server, ns *Namespace) { AddStructure[hiding](ns, "P") }, []string{"field x", "capital"}, 0},
+		{"structure with itself", func(_ *Server, ns *Namespace) { AddStructure[tree](ns, "P") }, []string{"field Below", "AddStructure[uahive.tree] first"}, 0},
+		{"structure with a pointer", func(_ *Server, ns *Namespace) { AddStructure[pointing](ns, "P") }, []string{"field P", "without a pointer"}, 0},
+		{"structure with a pointer to a standard one", func(_ *Server, ns *Namespace) { AddStructure[pointingRange](ns, "P") }, []string{"field R", "use a value"}, 0},
+		{"structure with a matrix", func(_ *Server, ns *Namespace) { AddStructure[square](ns, "P") }, []string{"field M", "use a slice"}, 0},
+		{"structure with a name twice", func(_ *Server, ns *Namespace) { AddStructure[doubled](ns, "P") }, []string{`"A"`, "name of its own"}, 0},
+		{"structure whose name is taken", func(_ *Server, ns *Namespace) { ns.Object("P"); AddStructure[point](ns, "P") }, []string{`AddStructure("P")`, "another name"}, ua.BadNodeIDExists},
+		{"pointer to a structure", func(_ *Server, ns *Namespace) { AddStructure[point](ns, "P"); AddVariable(ns, "V", &point{}) }, []string{"without a pointer"}, 0},
 		{"manager of nothing", func(_ *Server, ns *Namespace) { ns.Mount(1) }, []string{"Mount", "int"}, 0},
 		{"parent was removed", func(_ *Server, ns *Namespace) { o := ns.Object("O"); o.Remove(); o.Object("P") }, []string{"not removed"}, ua.BadParentNodeIDInvalid},
 	} {

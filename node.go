@@ -54,6 +54,15 @@ func (n *node) add(operation string, spec addrspace.NodeSpec) {
 	n.at = at
 }
 
+// isProperty reports whether the node can have no parts.
+func (n *node) isProperty() bool {
+	if n.at == nil {
+		return false
+	}
+	t := n.at.TypeDefinition()
+	return t != nil && t.ID() == ua.NumericID(0, id.PropertyType)
+}
+
 // Err says why the node could not be made, with a [ModelError]; nil if it was.
 func (n *node) Err() error {
 	if n.failed == nil {

@@ -16,22 +16,51 @@ type VariableOption interface{ variable(*variableSpec) }
 // MethodOption is an option of [AddMethod].
 type MethodOption interface{ method(*methodSpec) }
 
-// NodeOption is an option of nodes of every kind.
-type NodeOption func(*addrspace.NodeSpec)
+// NodeOption is an option of nodes of every kind: an [ObjectOption], a
+// [VariableOption] and a [MethodOption].
+type NodeOption struct{ apply func(*addrspace.NodeSpec) }
 
-func (f NodeOption) object(s *addrspace.NodeSpec) { f(s) }
-func (f NodeOption) variable(s *variableSpec)     { f(&s.NodeSpec) }
-func (f NodeOption) method(s *methodSpec)         { f(&s.NodeSpec) }
+func (o NodeOption) object(s *addrspace.NodeSpec) { o.apply(s) }
+func (o NodeOption) variable(s *variableSpec)     { o.apply(&s.NodeSpec) }
+func (o NodeOption) method(s *methodSpec)         { o.apply(&s.NodeSpec) }
+
+// TypeOption is an option of what has a type: an [ObjectOption] and a
+// [VariableOption].
+type TypeOption struct{ nodeID ua.NodeID }
+
+func (o TypeOption) object(s *addrspace.NodeSpec) { s.TypeDefinition = o.nodeID }
+func (o TypeOption) variable(s *variableSpec)     { s.TypeDefinition = o.nodeID }
+
+// CallbackOption is an option of what calls the program: a [VariableOption] and a
+// [MethodOption].
+type CallbackOption struct{}
+
+func (CallbackOption) variable(s *variableSpec) { s.inline = true }
+func (CallbackOption) method(s *methodSpec)     { s.inline = true }
 
 // variableSpec is what options of a variable write into.
 type variableSpec struct {
 	addrspace.NodeSpec
-	properties  []property
-	suggested   uint32 // VariableType where TypeDefinition was not given
-	read, write any    // callbacks, to be compared with the Go type of the variable
-	inline      bool
-	numeric     string // the option that only numbers can have
-	states      string // the option that names states
+	properties []property
+	suggested  uint32 // VariableType where TypeDefinition was not given
+	// Callbacks, to be compared with the Go type of the variable. nil: the option
+	// was not given.
+	read, write, stored any
+	rights              *rights
+	inline              bool
+	numeric             string   // the option that only numbers can have
+	states              string   // the option that names states
+	names               int      // how many states EnumStrings names
+	wrong               *mistake // the first that an option is by itself
+}
+
+// mistake is what is wrong with an option, whatever the variable.
+type mistake struct{ problem, instead string }
+
+func (s *variableSpec) mistake(problem, instead string) {
+	if s.wrong == nil {
+		s.wrong = &mistake{problem, instead}
+	}
 }
 
 // property is a standard property of a variable.
@@ -48,40 +77,30 @@ func (f variableOption) variable(s *variableSpec) { f(s) }
 type methodSpec struct {
 	addrspace.NodeSpec
 	inline bool
+	rights *rights
 }
 
 // NodeID gives a node an id of its own choice. Its namespace must be one that
 // the server has; see [Namespace.Index].
 func NodeID(nodeID ua.NodeID) NodeOption {
-	return func(s *addrspace.NodeSpec) { s.ID = nodeID }
+	return NodeOption{func(s *addrspace.NodeSpec) { s.ID = nodeID }}
 }
 
 // DisplayName is what clients show to people. Default: the name. See
 // SetDisplayName for changing it later.
 func DisplayName(text string) NodeOption {
-	return func(s *addrspace.NodeSpec) { s.DisplayName = ua.LocalizedText{Text: text} }
+	return NodeOption{func(s *addrspace.NodeSpec) { s.DisplayName = ua.LocalizedText{Text: text} }}
 }
 
 // Description explains a node to people. Default: none.
 func Description(text string) NodeOption {
-	return func(s *addrspace.NodeSpec) { s.Description = ua.LocalizedText{Text: text} }
+	return NodeOption{func(s *addrspace.NodeSpec) { s.Description = ua.LocalizedText{Text: text} }}
 }
-
-// typeOption is an option of objects and variables.
-type typeOption struct{ nodeID ua.NodeID }
-
-func (o typeOption) object(s *addrspace.NodeSpec) { s.TypeDefinition = o.nodeID }
-func (o typeOption) variable(s *variableSpec)     { s.TypeDefinition = o.nodeID }
 
 // TypeDefinition names the ObjectType or VariableType of a node. Default:
 // BaseObjectType, and for variables what [AddVariable] says. The type's own
 // components are not made by that.
-func TypeDefinition(nodeID ua.NodeID) interface {
-	ObjectOption
-	VariableOption
-} {
-	return typeOption{nodeID}
-}
+func TypeDefinition(nodeID ua.NodeID) TypeOption { return TypeOption{nodeID} }
 
 // Writable lets clients write a variable, with status and source timestamp,
 // which many clients send with each value. See [OnWrite] for checking what they
@@ -128,18 +147,9 @@ func InitialStatus(status ua.StatusCode) VariableOption {
 	return variableOption(func(s *variableSpec) { s.NodeSpec.Status = status })
 }
 
-type inlineOption struct{}
-
-func (inlineOption) variable(s *variableSpec) { s.inline = true }
-func (inlineOption) method(s *methodSpec)     { s.inline = true }
-
 // Inline promises that the callbacks of a variable or method never wait and take
 // no more than a few microseconds. They are then called on the goroutine that
 // reads the client's connection, instead of on the worker pool, which is faster.
-// [OnRead] is given a context without a caller then.
-func Inline() interface {
-	VariableOption
-	MethodOption
-} {
-	return inlineOption{}
-}
+// [OnRead] and [OnWrite] are given a context without a caller then, so that it
+// does not go together with [WritableBy].
+func Inline() CallbackOption { return CallbackOption{} }

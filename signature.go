@@ -21,6 +21,7 @@ type argument struct {
 	ua.Argument
 	field  int
 	decode func(dst reflect.Value, v ua.Variant) bool
+	encode func(src reflect.Value) ua.Variant
 }
 
 var errNoStruct = errors.New("take and return structs whose fields are the arguments, or struct{}")
@@ -28,7 +29,7 @@ var errNoStruct = errors.New("take and return structs whose fields are the argum
 // signatureOf makes the plan for a struct type.
 func (s *Server) signatureOf(t reflect.Type) (signature, error) {
 	var plan signature
-	if t.Kind() != reflect.Struct || t == timeType || reflect.PointerTo(t).Implements(structureType) {
+	if t.Kind() != reflect.Struct || t == timeType || reflect.PointerTo(t).Implements(structureType) || s.structure(t) != nil {
 		return plan, errNoStruct
 	}
 	names := make(map[string]bool, t.NumField())
@@ -41,11 +42,22 @@ func (s *Server) signatureOf(t reflect.Type) (signature, error) {
 		if err != nil {
 			return plan, fmt.Errorf("field %s: %w", field.Name, err)
 		}
-		a := argument{field: i, decode: decoderOf(field.Type)}
-		a.Name, a.Description.Text, _ = strings.Cut(field.Tag.Get("ua"), ",")
-		if a.Name == "" {
-			a.Name = field.Name
+		a := argument{field: i}
+		switch {
+		case f.structure != nil:
+			a.decode, a.encode = f.structure.decode, f.structure.encode
+		case f.wide && f.rank == rankScalar:
+			a.decode = intoScalar(ua.TypeInt32)
+			a.encode = func(src reflect.Value) ua.Variant { return ua.Int32Variant(narrow(int(src.Int()))) }
+		case f.wide:
+			a.decode = intoSlice(ua.TypeInt32)
+			a.encode = func(src reflect.Value) ua.Variant {
+				return encodeWide(*(*[]int)(src.Addr().UnsafePointer()))
+			}
+		default:
+			a.decode, a.encode = decoderOf(field.Type), encodeField
 		}
+		a.Name, a.Description.Text = tagOf(&field)
 		if names[a.Name] {
 			return plan, fmt.Errorf("two arguments %q: give each a name of its own", a.Name)
 		}
@@ -57,6 +69,15 @@ func (s *Server) signatureOf(t reflect.Type) (signature, error) {
 		plan.arguments = append(plan.arguments, a)
 	}
 	return plan, nil
+}
+
+// tagOf returns the name and description of a field.
+func tagOf(field *reflect.StructField) (name, description string) {
+	name, description, _ = strings.Cut(field.Tag.Get("ua"), ",")
+	if name == "" {
+		name = field.Name
+	}
+	return name, description
 }
 
 // decode fills a struct and returns the index of the first argument that does
@@ -80,7 +101,8 @@ func (s signature) encode(src reflect.Value) []ua.Variant {
 	}
 	values := make([]ua.Variant, len(s.arguments))
 	for i := range s.arguments {
-		values[i] = encodeField(src.Field(s.arguments[i].field))
+		a := &s.arguments[i]
+		values[i] = a.encode(src.Field(a.field))
 	}
 	return values
 }

@@ -27,9 +27,11 @@ type Variable[T any] struct {
 //   - time.Time is a DateTime, time.Duration a Duration (a Double of
 //     milliseconds, Part 3, 8.13);
 //   - structures of package ua, or registered with it, are themselves, as value
-//     or pointer;
-//   - enumerations of package ua, and those of [AddEnumeration], are themselves;
-//     other types of a program's own count as their underlying type;
+//     or pointer; structs of the program's own are what [AddStructure] made of
+//     them, as values;
+//   - enumerations of package ua, and those of [AddEnumeration] and
+//     [AddEnumerationMap], are themselves; other types of a program's own count as
+//     their underlying type;
 //   - slices are arrays of one dimension (with [ByteArray] for arrays of Byte), a
 //     [Matrix] has more;
 //   - ua.Variant takes values of any type and rank.
@@ -62,22 +64,33 @@ func newVariable[T any](parent Parent, operation, name string, value T, base add
 	for _, opt := range opts {
 		opt.variable(&spec)
 	}
+	refuse := func(problem, instead string) *Variable[T] {
+		v.refuse(&ModelError{Operation: operation, Path: v.path, Problem: problem, Instead: instead})
+		return v
+	}
+	if at.isProperty() {
+		return refuse("below a property", "add it to the object or variable that the property describes (properties have no parts)")
+	}
 	f, err := v.srv.formOf(reflect.TypeFor[T]())
 	if err != nil {
-		v.refuse(&ModelError{Operation: operation, Path: v.path, Problem: "not a type for a variable", Instead: err.Error()})
-		return v
+		return refuse("not a type for a variable", err.Error())
+	}
+	if spec.wrong != nil {
+		return refuse(spec.wrong.problem, spec.wrong.instead)
 	}
 	if problem := spec.unfit(&f); problem != "" {
-		v.refuse(&ModelError{
-			Operation: operation, Path: v.path, Problem: fmt.Sprintf("Go type %s", reflect.TypeFor[T]()), Instead: problem,
-		})
-		return v
+		return refuse(fmt.Sprintf("Go type %s", reflect.TypeFor[T]()), problem)
 	}
-	v.conv = converterOf[T]()
+	if len(spec.properties) > 0 && !base.ReferenceType.IsNull() {
+		return refuse("a property with the property "+spec.properties[0].name, "make it a variable, with AddVariable")
+	}
+	v.conv = converterFor[T](v.srv, f)
 	v.describe(&spec, f, value)
-	if err := v.connect(&spec); err != nil {
-		v.refuse(&ModelError{Operation: operation, Path: v.path, Problem: err.Error(), Instead: fmt.Sprintf("write it for %s", reflect.TypeFor[T]())})
-		return v
+	if spec.states == "EnumStrings" && !named(spec.Value, spec.names) {
+		return refuse(fmt.Sprintf("the first value, %v", value), fmt.Sprintf("begin with one of the %d values that EnumStrings names", spec.names))
+	}
+	if wrong := v.connect(&spec, &f); wrong != nil {
+		return refuse(wrong.problem, wrong.instead)
 	}
 	v.add(operation, spec.NodeSpec)
 	if v.at == nil {
@@ -109,18 +122,18 @@ func (v *Variable[T]) describe(spec *variableSpec, f form, value T) {
 func (n *node) addProperty(operation string, p property) {
 	child := n.child(p.name)
 	child.add(operation, addrspace.NodeSpec{
-		ID: propertyID(n.at.ID(), p.name), Class: ua.NodeClassVariable, BrowseName: ua.QualifiedName{Name: p.name},
+		ID: n.partID(n.at.ID(), p.name), Class: ua.NodeClassVariable, BrowseName: ua.QualifiedName{Name: p.name},
 		Parent: n.at.ID(), ReferenceType: ua.NumericID(0, id.HasProperty), Value: p.value,
 	})
 }
 
-// propertyID continues the id of a node that has a string, and is otherwise a
-// number that is free.
-func propertyID(of ua.NodeID, name string) ua.NodeID {
+// partID is the id of a part that a node of ours has by itself: it continues the
+// node's id where that is a string, and its path otherwise.
+func (n *node) partID(of ua.NodeID, name string) ua.NodeID {
 	if of.Type() == ua.IDTypeString {
 		return ua.StringID(of.Namespace(), of.Text()+"."+name)
 	}
-	return ua.NodeID{}
+	return ua.StringID(n.ns, n.child(name).path)
 }
 
 // Set stores a good value with the time of now. What the value refers to is
@@ -197,15 +210,31 @@ func (v *Variable[T]) SetVariant(value ua.Variant) error {
 
 // SetEURange changes the range that was given with [EURange]. Clients that
 // monitor the variable see the SemanticsChanged bit (Part 4, 7.39). It has no
-// effect on a variable without one.
+// effect on a variable without one. What is no range has no effect either, and is
+// kept for [Server.Err].
 func (v *Variable[T]) SetEURange(low, high float64) {
+	if v.mistaken("SetEURange", wrongRange("EURange", low, high)) {
+		return
+	}
 	v.setProperty("EURange", &ua.Range{Low: low, High: high})
 }
 
 // SetEngineeringUnits changes the unit that was given with [EngineeringUnits],
 // as SetEURange does.
 func (v *Variable[T]) SetEngineeringUnits(unit ua.EUInformation) {
+	if v.mistaken("SetEngineeringUnits", wrongUnit(&unit)) {
+		return
+	}
 	v.setProperty("EngineeringUnits", &unit)
+}
+
+// mistaken keeps what is wrong with a call on a variable that exists.
+func (v *Variable[T]) mistaken(operation string, wrong *mistake) bool {
+	if wrong == nil || v.at == nil {
+		return false
+	}
+	v.srv.fail(&ModelError{Operation: operation, Path: v.path, Problem: wrong.problem, Instead: wrong.instead})
+	return true
 }
 
 func (v *Variable[T]) setProperty(name string, value ua.Structure) {

@@ -2,8 +2,10 @@ package uahive
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -320,6 +322,101 @@ func TestOptionsOfVariables(t *testing.T) {
 func TestUnitIDsAreMadeFromTheirCode(t *testing.T) {
 	if Celsius.UnitID != 4408652 || Percent.UnitID != 20529 {
 		t.Errorf("CEL %d, P1 %d", Celsius.UnitID, Percent.UnitID)
+	}
+}
+
+// wideGear is an enumeration as most programs write them.
+type wideGear int
+
+// An int is an Int64 to clients, and an enumeration an Int32 (Part 6, 5.2.4).
+func TestEnumerationsOfAnIntAreInt32(t *testing.T) {
+	s, ns := newModel(t)
+	dataType := AddEnumerationMap(ns, "Gear", map[wideGear]string{10: "low", -5: "reverse", 700: "overdrive"})
+	v := AddVariable(ns, "V", wideGear(10), Writable())
+	list := AddVariable(ns, "L", []wideGear{-5, 700}, Writable())
+	none := AddVariable(ns, "N", []wideGear(nil))
+	type job struct {
+		G  wideGear
+		Gs []wideGear
+	}
+	m := AddMethod(ns.Object("O"), "M", func(_ context.Context, in job) (job, error) { return in, nil })
+	noErr(t, s)
+	if v.cell.DataType() != dataType || list.cell.DataType() != dataType {
+		t.Errorf("DataType %v and %v", v.cell.DataType(), list.cell.DataType())
+	}
+	if got := v.Value().Value; !got.Equal(ua.Int32Variant(10)) {
+		t.Errorf("stored %v", got)
+	}
+	for n, want := range map[int32]ua.StatusCode{700: ua.Good, 11: ua.BadOutOfRange} {
+		if code := v.cell.Write(&ua.DataValue{Value: ua.Int32Variant(n)}, nil); code != want {
+			t.Errorf("writing %d: %v", n, code)
+		}
+	}
+	if code := v.cell.Write(&ua.DataValue{Value: ua.Int64Variant(10)}, nil); code != ua.BadTypeMismatch {
+		t.Errorf("writing an Int64: %v", code)
+	}
+	if v.Get() != 700 || !slices.Equal(list.Get(), []wideGear{-5, 700}) || none.Get() != nil {
+		t.Errorf("values %v, %v, %v", v.Get(), list.Get(), none.Get())
+	}
+	v.Set(1 << 40)
+	if got := v.Value().Value; !got.Equal(ua.Int32Variant(math.MaxInt32)) {
+		t.Errorf("what no Int32 holds became %v", got)
+	}
+	if allocs := testing.AllocsPerRun(100, func() { v.Set(v.Get() ^ 1) }); allocs != 0 {
+		t.Errorf("%v allocations for a value", allocs)
+	}
+	inputs := []ua.Variant{ua.Int32Variant(-5), ua.SliceVariant([]int32{10, 700})}
+	outputs, code, _ := call(t, m, inputs...)
+	if code != ua.Good || !outputs[0].Equal(inputs[0]) || !outputs[1].Equal(inputs[1]) {
+		t.Errorf("called: %v %v", outputs, code)
+	}
+	values, _ := ua.As[[]ua.ExtensionObject](s.space.Node(ns.NodeID("Gear.EnumValues")).Variable().Load().Value)
+	var names []string
+	for _, x := range values {
+		e := x.Value.(*ua.EnumValueType)
+		names = append(names, fmt.Sprintf("%d %s", e.Value, e.DisplayName.Text))
+	}
+	if !slices.Equal(names, []string{"-5 reverse", "10 low", "700 overdrive"}) {
+		t.Errorf("EnumValues %v", names)
+	}
+}
+
+func TestTheSameTypeIsAnEnumerationOnOneServerOnly(t *testing.T) {
+	_, first := newModel(t)
+	_, second := newModel(t)
+	AddEnumeration[wideGear](first, "Gear", "a", "b")
+	a, b := AddVariable(first, "V", wideGear(1)), AddVariable(second, "V", wideGear(1))
+	if a.Value().Value.Type() != ua.TypeInt32 || b.Value().Value.Type() != ua.TypeInt64 || a.Get() != b.Get() {
+		t.Errorf("values %v and %v", a.Value(), b.Value())
+	}
+}
+
+// Part 8, 5.3.3.3: EnumStrings names all values of a MultiStateDiscrete.
+func TestStatesWithoutANameCannotBeWritten(t *testing.T) {
+	s, ns := newModel(t)
+	v := AddVariable(ns, "V", uint16(0), Writable(), EnumStrings("a", "b", "c"))
+	list := AddVariable(ns, "L", ByteArray{0, 1}, Writable(), EnumStrings("a", "b"))
+	asked := 0
+	asking := AddVariable(ns, "W", uint32(0), EnumStrings("a"), OnWrite(func(_ context.Context, _, _ uint32) error { asked++; return nil }))
+	noErr(t, s)
+	if !v.cell.Source().Inline || asking.cell.Source().Inline {
+		t.Error("only what calls nobody is inline")
+	}
+	for n, want := range map[uint16]ua.StatusCode{2: ua.Good, 3: ua.BadOutOfRange, 99: ua.BadOutOfRange} {
+		if code := clientWrite(v, ua.VariantOf(n), ""); code != want {
+			t.Errorf("writing %d: %v", n, code)
+		}
+	}
+	if code := clientWrite(asking, ua.UInt32Variant(1), ""); code != ua.BadOutOfRange || asked != 0 {
+		t.Errorf("%v, asked %d times", code, asked)
+	}
+	for n, want := range map[uint8]ua.StatusCode{1: ua.Good, 2: ua.BadOutOfRange} {
+		if code := clientWrite(list, ua.SliceVariant([]uint8{n}), "0"); code != want {
+			t.Errorf("writing an element %d: %v", n, code)
+		}
+	}
+	if v.Get() != 2 || !slices.Equal(list.Get(), ByteArray{1, 1}) {
+		t.Errorf("values %v, %v", v.Get(), list.Get())
 	}
 }
 
