@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"net"
+	"runtime"
 	"testing"
 	"time"
 
@@ -151,6 +152,7 @@ func TestCoherentChangesWhileWriting(t *testing.T) {
 				}
 				return nil
 			})
+			runtime.Gosched() // else a machine of one core does little else
 		}
 	}()
 	defer func() {
