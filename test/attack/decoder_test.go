@@ -369,7 +369,7 @@ func TestThreat_D1_Amplification(t *testing.T) {
 	x := newTarget(t, onTCP)
 	x.watch()
 	m := measure()
-	rounds, elements := 2, 1<<20
+	rounds, elements := scale(1, 4), 1<<20
 	if raceEnabled {
 		rounds, elements = 1, 1<<16
 	}
@@ -413,4 +413,34 @@ func TestThreat_D1_Amplification(t *testing.T) {
 	s := x.open().Session()
 	s.Result(&ua.WriteRequest{NodesToWrite: []ua.WriteValue{{NodeID: node(anyNode), AttributeID: 13, Value: ua.DataValue{Value: ua.VariantOf(true)}}}})
 	m.check(t, 1300, 100)
+}
+
+// Strangers, who have no session, cannot have the server decode what is large in
+// memory by sending much at once.
+func TestThreat_D1_StrangersAmplification(t *testing.T) {
+	x := newTarget(t, onTCP)
+	x.watch()
+	value := binary.LittleEndian.AppendUint32([]byte{byte(ua.TypeVariant) | 0x80}, 240_000)
+	value = append(value, make([]byte, 240_000)...)
+	header := ua.RequestHeader{RequestHandle: 1}
+	body := header.AppendTo(ua.NumericID(0, id.GetEndpointsRequest_Encoding_DefaultBinary).AppendTo(nil))
+	body = body[:len(body)-3] // the null object at its end
+	body = ua.NumericID(0, id.LiteralOperand_Encoding_DefaultBinary).AppendTo(body)
+	body = binary.LittleEndian.AppendUint32(append(body, 1), uint32(len(value)))
+	body = append(body, value...)
+	body = append(body, bytes.Repeat([]byte{0xFF}, 12)...)
+	m := measure()
+	var peers sync.WaitGroup
+	for range 100 {
+		p := x.open()
+		peers.Go(func() {
+			for range scale(1, 20) {
+				p.Conn.Write(p.Seal(uasc.TypeMessage, p.NextID(), body))
+				for p.Frame()[3] != 'F' {
+				}
+			}
+		})
+	}
+	peers.Wait()
+	m.check(t, 250, 10)
 }

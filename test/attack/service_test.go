@@ -669,7 +669,7 @@ func TestThreat_V6_ParkedValues(t *testing.T) {
 // One request that asks for the same large piece of work a thousand times over
 // does not hold a core for long.
 func TestThreat_V12_RepeatedWork(t *testing.T) {
-	x := newTarget(t, onTCP)
+	x := newTarget(t, onTCP, func(c *uahive.Config) { c.Limits.Services.ServeTime = 500 * time.Millisecond })
 	x.watch()
 	s := rawpeer.Connect(t, x.dial(), x.secure(uasc.Basic256Sha256, uasc.ModeSign)).Session()
 	sub := subscribe(s, 60_000)
