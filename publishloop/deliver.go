@@ -2,6 +2,7 @@ package publishloop
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -20,6 +21,8 @@ type deliverer struct {
 	mu sync.Mutex
 	// Guarded by mu.
 	orders  []order
+	starts  map[*item]int // where in orders an item's beginning waits
+	dead    int           // orders that were taken back
 	running bool
 }
 
@@ -47,14 +50,46 @@ func (m *Manager) deliverer(namespace uint16, w addrspace.Subscriber) *deliverer
 func (d *deliverer) start(it *item) { d.order(order{it, true}) }
 func (d *deliverer) stop(it *item)  { d.order(order{it, false}) }
 
+// order puts a call behind those that wait. The end of an item whose beginning
+// still waits takes that back instead, so that a client which creates and deletes
+// items faster than the manager follows does not have them pile up.
 func (d *deliverer) order(o order) {
 	d.mu.Lock()
+	if i, ok := d.starts[o.it]; ok && !o.watch {
+		delete(d.starts, o.it)
+		d.orders[i].it = nil
+		d.dead++
+		d.compact()
+		d.mu.Unlock()
+		return
+	}
+	if o.watch {
+		if d.starts == nil {
+			d.starts = make(map[*item]int)
+		}
+		d.starts[o.it] = len(d.orders)
+	}
 	d.orders = append(d.orders, o)
 	start := !d.running
 	d.running = true
 	d.mu.Unlock()
 	if start {
 		d.submit()
+	}
+}
+
+// compact lets go of the places of orders that were taken back, once they are
+// the greater part. mu is held.
+func (d *deliverer) compact() {
+	if d.dead < 64 || 2*d.dead < len(d.orders) {
+		return
+	}
+	d.orders = slices.DeleteFunc(d.orders, func(o order) bool { return o.it == nil })
+	d.dead = 0
+	for i, o := range d.orders {
+		if o.watch {
+			d.starts[o.it] = i
+		}
 	}
 }
 
@@ -78,8 +113,8 @@ func (d *deliverer) run() {
 	}()
 	for {
 		d.mu.Lock()
-		orders := d.orders
-		d.orders = nil
+		orders := slices.DeleteFunc(d.orders, func(o order) bool { return o.it == nil })
+		d.orders, d.starts, d.dead = nil, nil, 0
 		if len(orders) == 0 {
 			d.running, ended = false, true
 			d.mu.Unlock()
