@@ -84,7 +84,7 @@ func (c *Channel) laneKey() uint64 {
 	if c.stage == stageLive {
 		return uint64(c.id)
 	}
-	return actors.HashString(c.place.peer) | 1<<62
+	return c.PeerHash() | 1<<62
 }
 
 // failOpen ends the channel for a refused OpenSecureChannel request.
@@ -184,15 +184,14 @@ func (o *opening) identify() error {
 		return fmt.Errorf("client certificate: %w", ua.BadSecurityChecksFailed)
 	}
 	if c.stage == stageLive {
-		// The certificate of a renewal is the one that was trusted before; what
-		// changed in the trust list meanwhile is enforced by closing channels.
 		if !bytes.Equal(peer.DER, c.peer.DER) {
 			return fmt.Errorf("renewal with another certificate: %w", ua.BadSecurityChecksFailed)
 		}
-		o.peer = c.peer
-		return nil
-	}
-	if err := o.policy.CheckKey(peer.Key); err != nil {
+		// It was trusted before, and is asked about again: a client that was
+		// taken off the trust list, or whose certificate was revoked, stays no
+		// longer than its token.
+		peer = c.peer
+	} else if err := o.policy.CheckKey(peer.Key); err != nil {
 		return err
 	}
 	if err := c.server.config.PKI.Validate(o.header.SenderCertificate, pki.Check{
