@@ -84,6 +84,10 @@ func (c *Channel) EndpointURL() string { return c.endpointURL }
 // RemoteAddr returns the network address of the peer.
 func (c *Channel) RemoteAddr() net.Addr { return c.sock.conn.RemoteAddr() }
 
+// PeerHash stands for the host of the peer, whatever its port: work for strangers
+// takes turns by it.
+func (c *Channel) PeerHash() uint64 { return actors.HashString(c.place.peer) }
+
 // LocalAddr returns the network address on which the peer was accepted.
 func (c *Channel) LocalAddr() net.Addr { return c.sock.conn.LocalAddr() }
 

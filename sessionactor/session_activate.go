@@ -125,7 +125,7 @@ func (s *Session) prove(a *activation) {
 		a.user, a.err = s.authenticate(a.call.ctx, a)
 		return
 	}
-	err := s.service.config.Pool.Submit(a.call.owner(), func() {
+	err := s.service.config.Pool.Submit(a.authOwner(), func() {
 		defer s.verified(a)
 		a.err = ua.BadInternalError
 		a.user, a.err = s.authenticate(a.call.ctx, a)
@@ -135,6 +135,15 @@ func (s *Session) prove(a *activation) {
 		return
 	}
 	passedOn = true // the activation belongs to the task now
+}
+
+// authOwner is who takes turns at the worker pool for the user's callback: not
+// the session, of which a stranger may make thousands, but a share of its host.
+// Slow checks of many passwords then delay the calls of those who are in by a few
+// turns only.
+func (a *activation) authOwner() uint64 {
+	const shares = 64
+	return a.call.channel.PeerHash()&^(shares-1) | a.call.session.number%shares | 1<<62
 }
 
 // verified brings an activation back to the session's goroutine.

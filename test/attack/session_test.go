@@ -11,6 +11,7 @@ import (
 
 	"github.com/uahive/uahive"
 	"github.com/uahive/uahive/codec/ua"
+	"github.com/uahive/uahive/codec/ua/id"
 	"github.com/uahive/uahive/codec/uasc"
 	"github.com/uahive/uahive/test/internal/rawpeer"
 )
@@ -372,4 +373,42 @@ func TestThreat_U13_Discovery(t *testing.T) {
 		}
 	}
 	m.check(t, 100, 5)
+}
+
+// A flood of passwords, whose check is slow, delays neither the calls of those
+// who are in nor what needs no worker.
+func TestThreat_U5_SlowAuthenticator(t *testing.T) {
+	x := newTarget(t, onTCP, func(c *uahive.Config) {
+		c.Anonymous, c.Workers = true, 8
+		c.Authenticate = func(ctx context.Context, c uahive.Credentials) (*uahive.User, error) {
+			select {
+			case <-time.After(50 * time.Millisecond):
+			case <-ctx.Done():
+			}
+			return nil, errors.New("no")
+		}
+	})
+	x.watch()
+	s := x.open().Session()
+	config := x.secure(uasc.Basic256Sha256, uasc.ModeSignAndEncrypt)
+	p := rawpeer.Connect(t, x.dial(), config)
+	waiting := 0
+	for range 400 { // sessions of one stranger, each with a password to check
+		guess := p.CreateSession()
+		guess.Start(guess.ActivateRequest(&ua.UserNameIdentityToken{PolicyID: "username_basic256sha256", UserName: "op", Password: []byte("x")}))
+		waiting = max(waiting, x.server.Stats().Pool.Waiting)
+	}
+	call := &ua.CallRequest{MethodsToCall: []ua.CallMethodRequest{{ObjectID: ua.NumericID(0, id.ObjectsFolder), MethodID: node(waitingMethod)}}}
+	slowest := time.Duration(0)
+	for range 5 {
+		start := time.Now()
+		if code := s.Result(call); code != ua.Good {
+			t.Error(code)
+		}
+		slowest = max(slowest, time.Since(start))
+	}
+	t.Logf("%d checks waited, a call took up to %v", waiting, slowest)
+	if slowest > 1500*time.Millisecond && !raceEnabled {
+		t.Errorf("a call took %v", slowest)
+	}
 }
