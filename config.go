@@ -2,6 +2,7 @@ package uahive
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -11,10 +12,12 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/rs/zerolog"
 
 	"github.com/uahive/uahive/codec/uasc"
+	"github.com/uahive/uahive/pki"
 	"github.com/uahive/uahive/sessionactor"
 )
 
@@ -238,6 +241,23 @@ func (c *Config) check() error {
 	return nil
 }
 
+// pkiError says which field of the configuration the certificate store could not
+// work with.
+func (c *Config) pkiError(err error) error {
+	var wrong *pki.ConfigError
+	if !errors.As(err, &wrong) {
+		return &ConfigError{Field: "PKI", Value: c.PKI, Instead: "name a folder that can be read and written", Err: err}
+	}
+	field := "PKI"
+	switch wrong.Field {
+	case pki.FieldApplicationURI:
+		field = "ApplicationURI"
+	case pki.FieldHosts:
+		field = "Hosts"
+	}
+	return &ConfigError{Field: field, Value: wrong.Value, Instead: wrong.Problem + "; " + wrong.Instead, Err: wrong.Err}
+}
+
 // listenAddress returns what to give to net.Listen.
 func (c *Config) listenAddress() string {
 	u, _ := url.Parse(c.Endpoint)
@@ -267,13 +287,20 @@ func (c *Config) endpointURL(bound net.Addr) string {
 	return u.String()
 }
 
+// isHostName reports whether a machine's name can stand in a certificate.
+func isHostName(name string) bool {
+	return name != "" && !strings.ContainsFunc(name, func(r rune) bool {
+		return r > 'z' || r != '-' && r != '.' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	})
+}
+
 // hosts returns the names for a certificate that is made.
 func (c *Config) hosts() []string {
 	if c.Hosts != nil {
 		return c.Hosts
 	}
 	hosts := []string{"localhost", "127.0.0.1"}
-	if name, err := os.Hostname(); err == nil {
+	if name, err := os.Hostname(); err == nil && isHostName(name) {
 		hosts = append(hosts, name)
 	}
 	u, _ := url.Parse(c.Endpoint)

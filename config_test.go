@@ -17,6 +17,8 @@ func TestConfigMistakes(t *testing.T) {
 		"Security[0]":        {Security: []Security{{}}},
 		"Security[1]":        {Security: []Security{NoSecurity, NoSecurity}},
 		"Workers":            {Workers: -1},
+		"ApplicationURI ":    {ApplicationURI: "urn:fußbad:press"},
+		"Hosts":              {Hosts: []string{"http://x"}},
 		"Limits.Sessions":    {Limits: Limits{Sessions: -1}},
 		"Limits.MaxMessage":  {Limits: Limits{MaxMessage: 100}},
 		"Limits.ArrayLength": {Limits: Limits{ArrayLength: -1}},

@@ -68,7 +68,7 @@ func New(config Config) (*Server, error) {
 		state: ua.ServerStateRunning, closed: make(chan struct{}),
 	}
 	if s.pki, err = config.openPKI(); err != nil {
-		return nil, &ConfigError{Field: "PKI", Value: config.PKI, Instead: "name a folder that can be read and written", Err: err}
+		return nil, config.pkiError(err)
 	}
 	limits := config.Limits.spread()
 	s.space = addrspace.New(addrspace.Options{ApplicationURI: config.ApplicationURI, Limits: limits.Nodes})

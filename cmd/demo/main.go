@@ -64,7 +64,7 @@ func parse(args []string, usage io.Writer) (o options, err error) {
 	flags.IntVar(&o.sessions, "sessions", 200, "sessions of the demo's own; 0 serves only")
 	flags.StringVar(&o.security, "security", "Basic256Sha256", "security of these sessions: Basic256Sha256 or None")
 	flags.DurationVar(&o.duration, "duration", 0, "how long to run; 0 until Ctrl-C")
-	flags.StringVar(&o.pki, "pki", "memory", "folder of certificates; memory: none, they last as long as the demo")
+	flags.StringVar(&o.pki, "pki", "", "folder of certificates; default: a temporary one")
 	flags.BoolVar(&o.verbose, "v", false, "log what the server does to standard error")
 	if err := flags.Parse(args); err != nil {
 		return o, err
@@ -91,6 +91,12 @@ func run(ctx context.Context, args []string, out, logs io.Writer) error {
 	}
 	if err := enoughFiles(o.sessions); err != nil {
 		return err
+	}
+	if o.pki == "" {
+		if o.pki, err = os.MkdirTemp("", "uahive-demo-"); err != nil {
+			return err
+		}
+		defer os.RemoveAll(o.pki) // it holds a private key
 	}
 	if o.duration > 0 {
 		var cancel context.CancelFunc
