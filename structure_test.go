@@ -79,6 +79,8 @@ type (
 	}
 )
 
+var _ = hiding{x: 1}
+
 func addRecord(ns *Namespace) ua.NodeID {
 	AddEnumeration[gear](ns, "Gear", "a", "b", "c")
 	AddEnumeration[wideGear](ns, "Wide", "a", "b", "c")
