@@ -102,7 +102,8 @@ func (x *exchange) respondOr(code ua.StatusCode, resp ua.Structure, header *ua.R
 }
 
 // overtime reports whether a request has had its time where it arrived, or
-// nobody waits for it any more. It is asked before each operation.
+// nobody waits for it any more. It is asked before each operation, or before some
+// where each is cheap.
 func (x *exchange) overtime(operation int) bool {
 	if operation == 0 || time.Since(x.now) < x.service.limits.ServeTime/32 {
 		return false
