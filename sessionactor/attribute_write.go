@@ -33,7 +33,7 @@ func write(x *exchange) {
 	dst = codec.AppendInt32(dst, int32(len(req.NodesToWrite)))
 	for i := range req.NodesToWrite {
 		code := ua.BadTimeout
-		if i%8 != 7 || !x.overtime(i) {
+		if !x.overtime(i, 8) {
 			code = x.service.writeOne(x.service.base, &req.NodesToWrite[i])
 		}
 		dst = codec.AppendUint32(dst, uint32(code))

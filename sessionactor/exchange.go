@@ -23,7 +23,8 @@ type exchange struct {
 	body    codec.Decoder // behind the header; strings alias the receive buffer
 	raw     []byte        // the request behind its type id, header included
 	now     time.Time
-	start   int // where the response starts in the batch
+	start   int  // where the response starts in the batch
+	late    bool // its time is over
 
 	// Requests and responses that hot services use again and again.
 	read    ua.ReadRequest
@@ -102,18 +103,19 @@ func (x *exchange) respondOr(code ua.StatusCode, resp ua.Structure, header *ua.R
 }
 
 // overtime reports whether a request has had its time where it arrived, or
-// nobody waits for it any more. It is asked before each operation, or before some
-// where each is cheap.
-func (x *exchange) overtime(operation int) bool {
-	if operation == 0 || time.Since(x.now) < x.service.limits.ServeTime/32 {
-		return false
+// nobody waits for it any more. It is asked before each operation, and looks at
+// the clock before every few of them where each is cheap.
+func (x *exchange) overtime(operation, every int) bool {
+	if x.late || operation == 0 || operation%every != 0 || time.Since(x.now) < x.service.limits.ServeTime/32 {
+		return x.late
 	}
 	select {
 	case <-x.channel.Done():
-		return true
+		x.late = true
 	default:
-		return time.Since(x.now) > x.service.limits.ServeTime
+		x.late = time.Since(x.now) > x.service.limits.ServeTime
 	}
+	return x.late
 }
 
 func (x *exchange) fill(header *ua.ResponseHeader) {

@@ -68,7 +68,7 @@ func (s *Service) callsInline(req *ua.CallRequest) bool {
 // is kept. When the results are larger than a response may be, it calls no
 // further and returns false: nobody would learn of the rest. Before each call it
 // asks over, if there is one, whether the time is up.
-func (s *Service) appendCalls(ctx context.Context, dst []byte, req *ua.CallRequest, most int, over func(int) bool) (_ []byte, fits bool) {
+func (s *Service) appendCalls(ctx context.Context, dst []byte, req *ua.CallRequest, most int, over func(operation, every int) bool) (_ []byte, fits bool) {
 	start := len(dst)
 	dst = codec.AppendInt32(dst, int32(len(req.MethodsToCall)))
 	for i := 0; i < len(req.MethodsToCall); {
@@ -76,7 +76,7 @@ func (s *Service) appendCalls(ctx context.Context, dst []byte, req *ua.CallReque
 			return dst, false
 		}
 		code := ua.StatusOf(ctx.Err())
-		if over != nil && over(i) {
+		if over != nil && over(i, 1) {
 			code = ua.BadTimeout
 		}
 		if code != ua.Good {

@@ -30,7 +30,7 @@ func browse(x *exchange) {
 	first := x.session.firstPoint()
 	for i := range req.NodesToBrowse {
 		cursor, code := x.service.cursor(&req.NodesToBrowse[i], req.RequestedMaxReferencesPerNode)
-		if i%8 == 7 && x.overtime(i) {
+		if x.overtime(i, 8) {
 			code = ua.BadTimeout
 		}
 		if code != ua.Good {

@@ -27,7 +27,7 @@ func translateBrowsePaths(x *exchange) {
 	start, most := len(dst), x.channel.MaxResponse()
 	for i := range req.BrowsePaths {
 		result := ua.BrowsePathResult{StatusCode: ua.BadTimeout}
-		if !x.overtime(i) {
+		if !x.overtime(i, 1) {
 			result.Targets, result.StatusCode = x.service.follow(&req.BrowsePaths[i])
 		}
 		if dst = result.AppendTo(dst); len(dst)-start > most {
