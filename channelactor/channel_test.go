@@ -355,6 +355,38 @@ func TestLateAnswers(t *testing.T) {
 	}
 }
 
+// A channel has no more requests at the worker pool than it may, though one
+// segment brings in many more.
+func TestRequestsInFlightAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, Limits{InFlight: 5})
+		most := 0
+		w.echo.hold = func(c *Channel, req Request) bool {
+			body := bytes.Clone(req.Body)
+			c.Hold()
+			most = max(most, int(c.inFlight.Load()))
+			time.AfterFunc(time.Second, func() {
+				c.Respond(req.ID, raw(body))
+				c.Unhold()
+			})
+			return true
+		}
+		p := w.peer(w.pipe(), uasc.PolicyNone, uasc.ModeNone).connect()
+		var all []byte
+		for i := range uint32(50) {
+			all = append(all, p.seal(i+1, []byte("x"))...)
+		}
+		go p.write(all)
+		start := time.Now()
+		for range 50 {
+			p.answer()
+		}
+		if took := time.Since(start); most != 5 || took != 10*time.Second {
+			t.Errorf("%d in flight at once, %v for all", most, took)
+		}
+	})
+}
+
 type raw []byte
 
 func (r raw) AppendTo(dst []byte) []byte { return append(dst, r...) }

@@ -122,9 +122,9 @@ func (c *Channel) handlePending() bool {
 			batch = takeBatch(c)
 		}
 		goOn = c.handleChunk(header, buf[:size:size], batch)
-		if batch != nil && batch.Len() >= flushAt {
+		if batch != nil && (batch.Len() >= flushAt || !c.hasCredit()) {
 			batch.Flush()
-			goOn = goOn && c.awaitDrain()
+			goOn = goOn && c.awaitDrain() && c.awaitCredit()
 		}
 	}
 	if batch != nil {

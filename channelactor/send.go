@@ -184,7 +184,7 @@ func (c *Channel) awaitDrain() bool {
 // awaitCredit holds the reader back while the worker pool still has as many of
 // its requests as it may have.
 func (c *Channel) awaitCredit() bool {
-	for int(c.inFlight.Load()) >= c.server.limits.InFlight {
+	for !c.hasCredit() {
 		select {
 		case <-c.credit:
 		case <-c.done:
@@ -193,3 +193,7 @@ func (c *Channel) awaitCredit() bool {
 	}
 	return true
 }
+
+// hasCredit reports whether the worker pool may take one more request. It is
+// asked after each one, since a single read brings in hundreds.
+func (c *Channel) hasCredit() bool { return int(c.inFlight.Load()) < c.server.limits.InFlight }
