@@ -313,3 +313,41 @@ func TestWellKnownNames(t *testing.T) {
 		}
 	})
 }
+
+// The server's time and status change by themselves, and are reported at the
+// sampling interval: most clients watch one of them to see that the server lives.
+func TestMonitoringTheServersTime(t *testing.T) {
+	inTime(t, func(t *testing.T, w *world) {
+		s := w.session()
+		sub := subscribe(s, 500)
+		var items []ua.MonitoredItemCreateRequest
+		for _, node := range []uint32{id.Server_ServerStatus_CurrentTime, id.Server_ServerStatus, id.Server_ServerStatus_State} {
+			item := monitor(ua.NumericID(0, node), node)
+			item.RequestedParameters.SamplingInterval = 1000
+			items = append(items, item)
+		}
+		watch(t, s, sub, items...)
+		count := make(map[uint32]int)
+		last := ua.DateTime(0)
+		for start := time.Now(); time.Since(start) < 10*time.Second; {
+			for _, n := range changes(t, publish(s)) {
+				count[n.ClientHandle]++
+				if at, ok := ua.As[ua.DateTime](n.Value.Value); ok {
+					if at <= last || time.Since(at.Time()) > 1500*time.Millisecond {
+						t.Errorf("the time is %v after %v, at %v", at, last, time.Now())
+					}
+					last = at
+				}
+			}
+		}
+		if n := count[id.Server_ServerStatus_CurrentTime]; n < 9 || n > 11 {
+			t.Errorf("%d times in 10 s", n)
+		}
+		if n := count[id.Server_ServerStatus]; n < 9 || n > 11 {
+			t.Errorf("%d statuses in 10 s", n)
+		}
+		if n := count[id.Server_ServerStatus_State]; n != 1 {
+			t.Errorf("%d states in 10 s", n)
+		}
+	})
+}
