@@ -275,6 +275,9 @@ func (x *exchange) readLater() {
 	r := x.deferCall()
 	x.later(r, func(ctx context.Context) {
 		results := r.service.readAll(ctx, r.session, req)
+		// What is encoded at once is bounded by the cores and not by the workers.
+		r.service.encoding <- struct{}{}
+		defer func() { <-r.service.encoding }()
 		// One value may stand in the response ten thousand times: what it takes
 		// is seen while it is encoded.
 		dst, most := r.begin(id.ReadResponse_Encoding_DefaultBinary), r.channel.MaxResponse()

@@ -2,6 +2,7 @@ package sessionactor
 
 import (
 	"context"
+	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -57,6 +58,7 @@ type Service struct {
 
 	sessions *actors.Registry[ua.NodeID, *Session] // by authentication token
 	waiting  unactivated
+	encoding chan struct{} // holds one for each large answer that is being encoded
 	// waitingBytes is the encoded size of requests that wait for the worker pool.
 	waitingBytes atomic.Int64
 	numbers      atomic.Uint64
@@ -78,6 +80,7 @@ func New(config Config) *Service {
 		// The counters tell what is left out.
 		refusals: config.Logger.Sample(&zerolog.BurstSampler{Burst: 20, Period: time.Second}),
 		visits:   config.Logger.Sample(&zerolog.BurstSampler{Burst: 500, Period: time.Second}),
+		encoding: make(chan struct{}, max(2, runtime.GOMAXPROCS(0))),
 		sessions: actors.NewRegistry[ua.NodeID, *Session](ua.NodeID.Hash),
 	}
 	s.base, s.stop = context.WithCancel(context.Background())
