@@ -121,6 +121,13 @@ func (c *Channel) Release() {
 // than the peer takes, the error is BadResponseTooLarge and nothing is sent;
 // when the channel has ended, the error is BadSecureChannelClosed.
 func (c *Channel) Respond(requestID uint32, m Appender) error {
+	return c.RespondWithin(requestID, m, 0)
+}
+
+// RespondWithin is Respond for a message whose body may have no more than so
+// many bytes, because the session that asked takes less than its channel does;
+// 0 sets no limit.
+func (c *Channel) RespondWithin(requestID uint32, m Appender, most int) error {
 	select {
 	case <-c.done:
 		return ua.BadSecureChannelClosed
@@ -128,8 +135,14 @@ func (c *Channel) Respond(requestID uint32, m Appender) error {
 	}
 	buf := codec.GetBuffer(narrowSize)
 	dst, mark := c.layout.Begin(buf.B[:0])
+	start := len(dst)
 	dst = m.AppendTo(dst)
-	dst, err := c.layout.End(dst, mark, uasc.TypeMessage, requestID)
+	var err error
+	if most > 0 && len(dst)-start > most {
+		err = ua.BadResponseTooLarge
+	} else {
+		dst, err = c.layout.End(dst, mark, uasc.TypeMessage, requestID)
+	}
 	buf.B = dst
 	if err != nil {
 		buf.Release()

@@ -3,7 +3,6 @@ package sessionactor
 import (
 	"context"
 
-	"github.com/uahive/uahive/channelactor"
 	"github.com/uahive/uahive/codec/ua"
 	"github.com/uahive/uahive/publishloop"
 )
@@ -70,5 +69,3 @@ func (s *Session) identity() publishloop.Identity {
 	}
 	return id
 }
-
-var _ publishloop.Responder = (*channelactor.Channel)(nil)

@@ -181,7 +181,7 @@ func (s *Session) channelClosed(c *channelactor.Channel) {
 	case !bound.active:
 		s.end(endChannel, true)
 	default:
-		s.queue.Drop(c)
+		s.queue.Drop(s.responder(c))
 	}
 }
 

@@ -224,7 +224,7 @@ func (s *Session) finishActivation(a *activation) {
 	if moved {
 		before.channel.Release()
 		before.conv.part(s)
-		s.queue.Drop(before.channel)
+		s.queue.Drop(s.responder(before.channel))
 	}
 	s.touch(time.Now())
 	s.nonce = newNonce()

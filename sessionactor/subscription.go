@@ -53,7 +53,7 @@ func publish(x *exchange) {
 	}
 	// What the batch holds came before: it must not be overtaken.
 	x.batch.Flush()
-	x.session.queue.Publish(x.id, req, x.channel)
+	x.session.queue.Publish(x.id, req, x.session.responder(x.channel))
 	x.count(ua.Good)
 }
 

@@ -1,10 +1,14 @@
 package conformance
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
 
+	"github.com/uahive/uahive/addrspace"
 	"github.com/uahive/uahive/codec/ua"
 	"github.com/uahive/uahive/codec/ua/id"
 	"github.com/uahive/uahive/test/internal/rawpeer"
@@ -267,5 +271,63 @@ func TestResponsesThatAreTooLarge(t *testing.T) {
 		}
 		expect(t, "many references", s.Result(browse), ua.BadResponseTooLarge)
 		readValue(s, ua.NumericID(0, id.Server_ServerStatus_State))
+	})
+}
+
+// A session may ask for smaller responses than its channel takes (Part 4,
+// 5.7.2.2).
+func TestMaxResponseMessageSize(t *testing.T) {
+	inTime(t, func(t *testing.T, w *world) {
+		w.variable("v", make([]byte, 20_000))
+		w.add("source", addrspace.NodeSpec{
+			Class: ua.NodeClassVariable, Value: ua.VariantOf([]byte{}),
+			Source: &addrspace.Source{Read: func(context.Context) (ua.DataValue, error) {
+				return ua.DataValue{Value: ua.VariantOf(make([]byte, 20_000))}, nil
+			}},
+		})
+		p := w.dial()
+		req := p.CreateRequest()
+		req.MaxResponseMessageSize = 10_000
+		small := p.CreateSessionWith(req)
+		expect(t, "activation", small.Activate(anonymous), ua.Good)
+		large := p.Session()
+		for _, name := range []string{"v", "source"} {
+			read := &ua.ReadRequest{NodesToRead: []ua.ReadValueID{valueOf(w.node(name))}}
+			expect(t, name+", small", small.Result(read), ua.BadResponseTooLarge)
+			expect(t, name+", large", large.Result(read), ua.Good)
+		}
+		sub := subscribe(small, 100)
+		watch(t, small, sub, monitor(w.node("v"), 1))
+		expect(t, "Publish", small.Result(&ua.PublishRequest{}), ua.BadResponseTooLarge)
+		readValue(small, serverNode)
+
+		// What fits in several messages comes in several.
+		items := make([]ua.MonitoredItemCreateRequest, 1000)
+		for i := range items {
+			items[i] = monitor(ua.NumericID(0, id.Server_ServerStatus_State), uint32(i))
+		}
+		sub = subscribe(small, 100)
+		for batch := range slices.Chunk(items, 200) {
+			watch(t, small, sub, batch...)
+		}
+		count, messages := 0, 0
+		for start := time.Now(); count < len(items) && time.Since(start) < 5*time.Second; {
+			if resp, ok := small.Do(&ua.PublishRequest{}).(*ua.PublishResponse); ok {
+				count, messages = count+len(changes(t, resp)), messages+1
+				if n := len(rawpeer.Encode(resp)); n > 10_000 {
+					t.Errorf("a message of %d bytes", n)
+				}
+			}
+		}
+		if count != len(items) || messages < 3 {
+			t.Errorf("%d of %d items came in %d messages", count, len(items), messages)
+		}
+
+		// However little it takes, a client gets its answers.
+		req = p.CreateRequest()
+		req.MaxResponseMessageSize = 1
+		tiny := p.CreateSessionWith(req)
+		tiny.Activate(anonymous)
+		expect(t, "tiny", tiny.Result(&ua.PublishRequest{}), ua.BadNoSubscription)
 	})
 }
