@@ -4,9 +4,11 @@ package channelactor
 
 import (
 	"bytes"
+	"encoding/binary"
 	"net"
 	"os"
 	"runtime"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -30,6 +32,15 @@ func FuzzStream(f *testing.F) {
 	f.Add(true, bytes.Join([][]byte{msg('F', 24), msg('C', 100), msg('F', 50), msg('A', 32), msg('C', 24)}, nil), []byte{7})
 	f.Add(true, append(msg('C', 40), "CLOF\x18\x00\x00\x000000000000000000"...), []byte{200, 1})
 	f.Add(true, append(msg('F', 30), "OPNF\x84\x00\x00\x000000"...), []byte{30, 30, 2})
+	for _, kind := range []ua.SecurityTokenRequestType{ua.SecurityTokenRequestTypeIssue, ua.SecurityTokenRequestTypeRenew} {
+		request := AppendMessage(nil, &ua.OpenSecureChannelRequest{RequestType: kind, SecurityMode: ua.MessageSecurityModeNone, RequestedLifetime: 1000})
+		open, err := uasc.SealAsymmetric(nil, uasc.PolicyNone, nil, nil, nil, nil, 0, 1, 1, request)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(false, append(hello.AppendTo(nil), open...), []byte{40})
+		f.Add(true, slices.Concat(msg('C', 30), open, msg('F', 30), open), []byte{})
+	}
 	w := newWorld(f, Limits{MaxMessage: minBuffer, UnprovenMessage: minBuffer, MaxChunks: 8})
 	w.t = fuzzing{f}
 	f.Fuzz(func(t *testing.T, live bool, data, cuts []byte) {
@@ -66,13 +77,14 @@ func FuzzStream(f *testing.F) {
 func (p *peer) patch(data []byte) {
 	for len(data) >= 24 {
 		size := int(data[4]) | int(data[5])<<8
+		put := func(at int, v uint32) { binary.LittleEndian.PutUint32(data[at:], v) }
 		if kind := string(data[:3]); kind == "MSG" || kind == "CLO" {
-			put := func(at int, v uint32) {
-				data[at], data[at+1], data[at+2], data[at+3] = byte(v), byte(v>>8), byte(v>>16), byte(v>>24)
-			}
 			put(8, p.id)
 			put(12, p.token.ID)
 			put(16, p.sealer.NextSequence())
+		} else if at := 24 + int(data[12]); kind == "OPN" && at+4 <= len(data) {
+			put(8, p.id)
+			put(at, p.sealer.NextSequence())
 		}
 		if size < 24 || size > len(data) {
 			return
