@@ -98,7 +98,7 @@ func (l *readyList) putBack(it *item, dv *ua.DataValue) {
 	defer it.mu.Unlock()
 	it.newMeaning = it.newMeaning || dv.Status.SemanticsChanged()
 	if it.queueSize > 1 {
-		it.extra.ring.unpop(dv)
+		it.extra.ring.unpop(dv, int(it.queueSize))
 	} else {
 		it.queued = true
 	}

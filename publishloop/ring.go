@@ -49,16 +49,22 @@ func (r *ring) push(dv *ua.DataValue, size int, discardOldest bool, bytes int) (
 
 // append adds a value for which there is room.
 func (r *ring) append(dv *ua.DataValue, size, bytes int) {
-	if r.count == len(r.values) {
-		values := make([]ua.DataValue, min(max(2*len(r.values), 2), size))
-		for i := range r.count {
-			values[i] = *r.at(i)
-		}
-		r.values, r.first = values, 0
-	}
+	r.makeRoom(size)
 	r.count++
 	*r.at(r.count - 1) = *dv
 	r.bytes += bytes
+}
+
+// makeRoom doubles the memory when it is full.
+func (r *ring) makeRoom(size int) {
+	if r.count < len(r.values) {
+		return
+	}
+	values := make([]ua.DataValue, min(max(2*len(r.values), 2), size))
+	for i := range r.count {
+		values[i] = *r.at(i)
+	}
+	r.values, r.first = values, 0
 }
 
 // pop takes the oldest value.
@@ -74,14 +80,15 @@ func (r *ring) pop(dv *ua.DataValue) bool {
 	return true
 }
 
-// unpop puts a value back in front. Where there is no room any more it is lost,
-// and the oldest value says so.
-func (r *ring) unpop(dv *ua.DataValue) {
-	if r.count == len(r.values) {
+// unpop puts a value back in front. When as many have come meanwhile as the queue
+// holds, it is lost, and the oldest value says so.
+func (r *ring) unpop(dv *ua.DataValue, size int) {
+	if r.count >= size {
 		oldest := r.at(0)
 		oldest.Status = oldest.Status.WithOverflow()
 		return
 	}
+	r.makeRoom(size)
 	r.first = (r.first - 1 + len(r.values)) % len(r.values)
 	r.count++
 	*r.at(0) = *dv

@@ -62,3 +62,30 @@ func TestThreat_V6_QueueBytes(t *testing.T) {
 		}
 	}
 }
+
+// A value that is put back is not lost because others came meanwhile, unless the
+// queue is full.
+func TestRingPutBack(t *testing.T) {
+	value := func(n int) *ua.DataValue { return &ua.DataValue{Value: ua.VariantOf(int32(n))} }
+	for _, size := range []int{2, 3, 8} {
+		var r ring
+		r.push(value(1), size, true, 1<<20)
+		r.push(value(2), size, true, 1<<20)
+		var dv ua.DataValue
+		r.pop(&dv)
+		r.push(value(3), size, true, 1<<20)
+		r.unpop(&dv, size)
+		want := []int32{1, 2, 3}
+		if size == 2 {
+			want = want[1:]
+		}
+		for _, n := range want {
+			if !r.pop(&dv) || !dv.Value.Equal(ua.VariantOf(n)) {
+				t.Errorf("size %d: %v, want %d", size, dv.Value, n)
+			}
+		}
+		if r.pop(&dv) || r.bytes != 0 {
+			t.Errorf("size %d: more values, %d bytes", size, r.bytes)
+		}
+	}
+}
