@@ -263,7 +263,7 @@ func TestAStatusChangePassesTheDeadband(t *testing.T) {
 // them frees all. Case C13: servers with a timer or a thread for each sampling
 // interval ran out of both.
 func TestCaseC13_TenThousandSamplingIntervals(t *testing.T) {
-	inTime(t, func(t *testing.T, w *world) {
+	alone(t, func(t *testing.T, w *world) {
 		const items = 10_000
 		s := w.session()
 		w.variable("memory", 1.0)

@@ -121,8 +121,20 @@ func (w *world) stop() {
 	w.served = nil
 }
 
-// inTime runs a test under fake time with a server of its own.
+// inTime runs a test under fake time with a server of its own, beside others.
 func inTime(t *testing.T, f func(t *testing.T, w *world), settings ...func(*uahive.Config)) {
+	t.Helper()
+	if _, already := parallel.LoadOrStore(t, true); !already {
+		t.Parallel()
+	}
+	alone(t, f, settings...)
+}
+
+// parallel has the tests that said so.
+var parallel sync.Map
+
+// alone is inTime for a test that counts what all tests of the process share.
+func alone(t *testing.T, f func(t *testing.T, w *world), settings ...func(*uahive.Config)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, settings...)
