@@ -73,8 +73,11 @@ func RetryAfter(err error) (time.Duration, bool) {
 
 func parseRetryAfter(text string) (time.Duration, bool) {
 	const word = "retry-after"
-	i := strings.Index(strings.ToLower(text), word)
-	if i < 0 {
+	i := 0
+	for i+len(word) <= len(text) && !strings.EqualFold(text[i:i+len(word)], word) {
+		i++
+	}
+	if i+len(word) > len(text) {
 		return 0, false
 	}
 	rest := strings.TrimLeft(text[i+len(word):], "=: ")
