@@ -117,12 +117,9 @@ func (s *Server) bindStatus() {
 	s.fixed(id.Server_ServerStatus_BuildInfo_BuildDate, build.BuildDate)
 }
 
-// standardProfiles are the profiles that the server claims (Part 7). For the
-// Standard profile it still lacks X.509 user tokens and the registration with a
-// discovery server.
-var standardProfiles = []string{
-	"http://opcfoundation.org/UA-Profile/Server/EmbeddedUA2017",
-}
+// standardProfiles are the profiles that the server claims (Part 7). A profile is
+// claimed when each of its conformance units is proven, which none is yet.
+var standardProfiles = []string{}
 
 // bindCapabilities publishes the limits in force (Part 5, 6.3.2 and 6.3.11).
 func (s *Server) bindCapabilities() {
