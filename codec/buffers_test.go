@@ -10,13 +10,15 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// A buffer has at least its class's capacity, and less than four times as much: one that its former owner grew is kept
+// where its capacity belongs, so that it may have more than a new one.
 func TestBufferClasses(t *testing.T) {
-	for n, want := range map[int]int{
+	for n, class := range map[int]int{
 		0: 4 << 10, 1: 4 << 10, 4 << 10: 4 << 10, 4<<10 + 1: 16 << 10, 65535: 64 << 10, 1 << 20: 1 << 20, 1<<20 + 1: 1<<20 + 1,
 	} {
 		b := GetBuffer(n)
-		if len(b.B) != 0 || cap(b.B) != want {
-			t.Errorf("GetBuffer(%d) has length %d and capacity %d", n, len(b.B), cap(b.B))
+		if len(b.B) != 0 || cap(b.B) < class || cap(b.B) >= 4*class {
+			t.Errorf("GetBuffer(%d) has length %d and capacity %d; its class is %d", n, len(b.B), cap(b.B), class)
 		}
 		b.Release()
 	}
