@@ -47,7 +47,7 @@ type Server struct {
 	refusals  zerolog.Logger // for what peers can cause as often as they like
 	start     time.Time
 	admission *admission
-	budget    budget
+	budget    *uasc.MemoryBudget // of unfinished messages over all channels
 	stats     counters
 	decoding  codec.Limits
 
@@ -72,7 +72,7 @@ func NewServer(config Config) *Server {
 		refusals: config.Logger.Sample(&zerolog.BurstSampler{Burst: 20, Period: time.Second}),
 	}
 	s.admission = newAdmission(&s.limits)
-	s.budget.limit = s.limits.AssemblyBytes
+	s.budget = uasc.NewMemoryBudget(s.limits.AssemblyBytes)
 	// Ids of channels and tokens start at random places: they are what binds a
 	// message to its connection under SecurityPolicy None.
 	var seed [8]byte

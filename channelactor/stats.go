@@ -44,25 +44,9 @@ func (s *Server) Stats() Stats {
 		BytesIn:         s.stats.bytesIn.Load(),
 		BytesOut:        s.stats.bytesOut.Load(),
 		Panics:          s.stats.panics.Load(),
-		AssemblyBytes:   s.budget.used.Load(),
+		AssemblyBytes:   s.budget.Used(),
 	}
 }
-
-// budget bounds the bytes of unfinished messages over all channels.
-type budget struct {
-	limit int64
-	used  atomic.Int64
-}
-
-func (b *budget) take(n int, limit int64) bool {
-	if b.used.Add(int64(n)) > limit {
-		b.used.Add(int64(-n))
-		return false
-	}
-	return true
-}
-
-func (b *budget) give(n int) { b.used.Add(int64(-n)) }
 
 // channelBudget is the budget as one channel sees it: those without an activated
 // session share one half, so that strangers cannot use up what users need.
@@ -70,12 +54,12 @@ type channelBudget Channel
 
 // Take implements [uasc.Budget].
 func (c *channelBudget) Take(n int) bool {
-	limit := c.server.budget.limit
+	budget := c.server.budget
 	if c.sessions.Load() == 0 {
-		limit /= 2
+		return budget.TakeBelow(n, budget.Limit()/2)
 	}
-	return c.server.budget.take(n, limit)
+	return budget.Take(n)
 }
 
 // Give implements [uasc.Budget].
-func (c *channelBudget) Give(n int) { c.server.budget.give(n) }
+func (c *channelBudget) Give(n int) { c.server.budget.Give(n) }

@@ -24,13 +24,24 @@ var _ Budget = (*MemoryBudget)(nil)
 func NewMemoryBudget(limit int64) *MemoryBudget { return &MemoryBudget{limit: limit} }
 
 // Take reserves n bytes unless that would exceed the limit.
-func (b *MemoryBudget) Take(n int) bool {
-	if b.used.Add(int64(n)) > b.limit {
-		b.used.Add(-int64(n))
-		return false
+func (b *MemoryBudget) Take(n int) bool { return b.TakeBelow(n, b.limit) }
+
+// TakeBelow is Take with a limit of its own, for those who may use only a part of the budget. A refused request leaves no
+// trace: in between no other one is refused on its account.
+func (b *MemoryBudget) TakeBelow(n int, limit int64) bool {
+	for {
+		used := b.used.Load()
+		if used+int64(n) > limit {
+			return false
+		}
+		if b.used.CompareAndSwap(used, used+int64(n)) {
+			return true
+		}
 	}
-	return true
 }
+
+// Limit returns the bytes that may be taken in all.
+func (b *MemoryBudget) Limit() int64 { return b.limit }
 
 // Give returns n bytes.
 func (b *MemoryBudget) Give(n int) { b.used.Add(-int64(n)) }
