@@ -12,7 +12,8 @@ import (
 // state meanwhile: readers with batches, the actor, a renewal of the token.
 func TestAnswersOfOneSenderKeepTheirOrder(t *testing.T) {
 	const late = 1 << 20 // request ids from here on are the sender's
-	w := newWorld(t, Limits{})
+	// The sender asks nobody how fast it may be: all of its answers may be queued at once, each in 4 KiB.
+	w := newWorld(t, Limits{MaxSendQueueBytes: 256 << 20})
 	address := w.listen()
 	for _, s := range []suite{{uasc.PolicyNone, uasc.ModeNone}, {uasc.Basic256Sha256, uasc.ModeSignAndEncrypt}} {
 		t.Run(s.String(), func(t *testing.T) {
