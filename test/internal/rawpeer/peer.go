@@ -11,6 +11,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -56,6 +57,7 @@ type Peer struct {
 	request uint32
 	handle  uint32
 	pending map[uint32]ua.Structure
+	partial []byte // what has come of the next frame
 }
 
 // New returns a peer on a connection, which is closed when the test ends.
@@ -259,15 +261,35 @@ func (p *Peer) Frame() []byte {
 	return b
 }
 
+// tryFrame reads one frame. What has come of it when the deadline passes waits for the next call, since the deadline may
+// be the very moment in which the frame arrives.
 func (p *Peer) tryFrame() ([]byte, error) {
-	header := make([]byte, 8)
-	if _, err := io.ReadFull(p.Conn, header); err != nil {
+	const header = 8
+	if err := p.readUpTo(header); err != nil {
 		return nil, err
 	}
-	b := make([]byte, binary.LittleEndian.Uint32(header[4:]))
-	copy(b, header)
-	_, err := io.ReadFull(p.Conn, b[8:])
-	return b, err
+	if err := p.readUpTo(int(binary.LittleEndian.Uint32(p.partial[4:]))); err != nil {
+		return nil, err
+	}
+	b := p.partial
+	p.partial = nil
+	return b, nil
+}
+
+// readUpTo reads until the unfinished frame has n bytes.
+func (p *Peer) readUpTo(n int) error {
+	for len(p.partial) < n {
+		p.partial = slices.Grow(p.partial, n-len(p.partial))
+		m, err := p.Conn.Read(p.partial[len(p.partial):n])
+		p.partial = p.partial[:len(p.partial)+m]
+		if err != nil && m == 0 {
+			if err == io.EOF && len(p.partial) > 0 {
+				err = io.ErrUnexpectedEOF
+			}
+			return err
+		}
+	}
+	return nil
 }
 
 // ErrQuiet says that nothing came in the time given.
