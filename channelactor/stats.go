@@ -56,7 +56,7 @@ type channelBudget Channel
 func (c *channelBudget) Take(n int) bool {
 	budget := c.server.budget
 	if c.sessions.Load() == 0 {
-		return budget.TakeBelow(n, budget.Limit()/2)
+		return budget.TakeWithin(n, budget.Limit()/2)
 	}
 	return budget.Take(n)
 }

@@ -24,11 +24,11 @@ var _ Budget = (*MemoryBudget)(nil)
 func NewMemoryBudget(limit int64) *MemoryBudget { return &MemoryBudget{limit: limit} }
 
 // Take reserves n bytes unless that would exceed the limit.
-func (b *MemoryBudget) Take(n int) bool { return b.TakeBelow(n, b.limit) }
+func (b *MemoryBudget) Take(n int) bool { return b.TakeWithin(n, b.limit) }
 
-// TakeBelow is Take with a limit of its own, for those who may use only a part of the budget. A refused request leaves no
+// TakeWithin is Take with a limit of its own, for those who may use only a part of the budget. A refused request leaves no
 // trace: in between no other one is refused on its account.
-func (b *MemoryBudget) TakeBelow(n int, limit int64) bool {
+func (b *MemoryBudget) TakeWithin(n int, limit int64) bool {
 	for {
 		used := b.used.Load()
 		if used+int64(n) > limit {
