@@ -11,6 +11,10 @@ import (
 // that one read full of requests for large answers does not gather them all.
 const flushAt = 256 << 10
 
+// maxReserve is the most that is kept free for an answer before its size is
+// known. Larger ones are rare, and grow their buffer as they need to.
+const maxReserve = 256 << 10
+
 // Batch collects the answers to what one socket read brought in. Its messages
 // stand one behind the other as chunk-shaped frames that only lack sequence
 // numbers, signatures and encryption. A batch belongs to the reader that took it.
@@ -48,10 +52,7 @@ func (b *Batch) Channel() *Channel { return b.channel }
 // Begin starts a message. The caller appends to the slice and gives it to
 // [Batch.End]; nothing else of the batch may be used in between.
 func (b *Batch) Begin() []byte {
-	if b.buf == nil {
-		b.buf = codec.GetBuffer(narrowSize)
-		b.buf.B = b.buf.B[:0]
-	}
+	b.reserve(b.channel.answer)
 	var dst []byte
 	dst, b.mark = b.channel.layout.Begin(b.buf.B)
 	return dst
@@ -62,7 +63,28 @@ func (b *Batch) Begin() []byte {
 func (b *Batch) End(dst []byte, requestID uint32) error {
 	dst, err := b.channel.layout.End(dst, b.mark, uasc.TypeMessage, requestID)
 	b.keep(dst)
+	// A peer asks for much the same again and again. What is remembered follows
+	// larger answers at once and smaller ones slowly, so that a peer which asks
+	// for both in turn is served from pooled memory too.
+	b.channel.answer = max(len(dst)-b.mark, b.channel.answer-b.channel.answer/8)
 	return err
+}
+
+// reserve makes room for an answer of so many bytes before it is encoded, in
+// pooled memory: what append would grow into instead is garbage after each batch.
+func (b *Batch) reserve(room int) {
+	room = max(narrowSize/4, min(room, maxReserve))
+	if b.buf == nil {
+		b.buf = codec.GetBuffer(max(room, narrowSize))
+		return
+	}
+	if cap(b.buf.B)-len(b.buf.B) >= room {
+		return
+	}
+	larger := codec.GetBuffer(len(b.buf.B) + room)
+	larger.B = append(larger.B, b.buf.B...)
+	b.buf.Release()
+	b.buf = larger
 }
 
 // Drop forgets the message that Begin started.

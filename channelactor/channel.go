@@ -37,6 +37,7 @@ type Channel struct {
 	opener *uasc.Opener
 	inUse  *uasc.Token // with which answers are sealed
 	stage  stage
+	answer int // size of the answers that were sent last, see Batch.reserve
 
 	// Guarded by send, the owner word of the send state. Whoever holds it
 	// seals and writes; the socket's out fields belong to it too. It is held

@@ -65,8 +65,18 @@ func (c *Channel) left(size int64) {
 // much more than their bytes.
 func held(buf *codec.Buffer) int64 { return int64(cap(buf.B)) }
 
+// post hands frames to the actor. What waits there counts as the memory that it
+// holds, so little of it does not wait in a large buffer.
 func (c *Channel) post(buf *codec.Buffer) {
 	size := held(buf)
+	if cap(buf.B) > narrowSize && len(buf.B) <= cap(buf.B)/4 {
+		small := codec.GetBuffer(len(buf.B))
+		small.B = append(small.B, buf.B...)
+		buf.Release()
+		buf = small
+		c.queued.Add(held(buf) - size)
+		size = held(buf)
+	}
 	if !c.outbox.Post(buf) {
 		buf.Release()
 		c.queued.Add(-size)
@@ -130,16 +140,23 @@ func (c *Channel) writeQueue(queue []*codec.Buffer) error {
 	var failed error
 	queue = slices.DeleteFunc(queue, func(b *codec.Buffer) bool { return b == nil })
 	for i := 0; i < len(queue); {
+		end, bytes, size := i+1, len(queue[i].B), held(queue[i])
+		for end < len(queue) && bytes+len(queue[end].B) <= readSize {
+			bytes += len(queue[end].B)
+			size += held(queue[end])
+			end++
+		}
 		first := queue[i]
-		size := held(first)
-		i++
-		for i < len(queue) && len(first.B)+len(queue[i].B) <= readSize {
-			size += held(queue[i])
+		if cap(first.B) < bytes {
+			first = codec.GetBuffer(bytes)
 			first.B = append(first.B, queue[i].B...)
 			queue[i].Release()
-			i++
 		}
-		bytes := len(first.B)
+		for _, buf := range queue[i+1 : end] {
+			first.B = append(first.B, buf.B...)
+			buf.Release()
+		}
+		i = end
 		if failed == nil {
 			failed = c.sealer.SealAll(first.B)
 		}
