@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"net"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/uahive/uahive/client"
+	"github.com/uahive/uahive/codec/ua"
+	"github.com/uahive/uahive/codec/ua/id"
+	"github.com/uahive/uahive/pki"
+)
+
+// counted is a connection that counts what passes.
+type counted struct {
+	net.Conn
+	in, out *atomic.Int64
+}
+
+func (c counted) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	c.in.Add(int64(n))
+	return n, err
+}
+
+func (c counted) Write(b []byte) (int, error) {
+	n, err := c.Conn.Write(b)
+	c.out.Add(int64(n))
+	return n, err
+}
+
+// sizes asks a server that has the address space of "uaload serve" how long the messages of each workload are on the
+// wire, security included, and prints name: [request, answer]. A workload whose answer is an error is left out.
+func sizes(ctx context.Context, args []string) error {
+	flags := flag.NewFlagSet("echo sizes", flag.ContinueOnError)
+	endpoint := flags.String("endpoint", "opc.tcp://127.0.0.1:4841", "server to ask")
+	security := flags.String("security", "None", "None, or policy and mode as in Basic256Sha256/SignAndEncrypt")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	chosen, err := client.ParseSecurity(*security)
+	if err != nil {
+		return err
+	}
+	store, err := pki.Memory(pki.Config{ApplicationURI: "urn:uahive:echo:client", AcceptAll: true})
+	if err != nil {
+		return err
+	}
+	var in, out atomic.Int64
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	c, err := client.Connect(ctx, *endpoint, client.Config{
+		Security: chosen, PKI: store, TrustAll: true, IgnoreHostname: true, KeepAlive: -1, MaxArrayLength: 16 << 20,
+		Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := new(net.Dialer).DialContext(ctx, network, address)
+			return counted{conn, &in, &out}, err
+		},
+	})
+	if err != nil {
+		return err
+	}
+	defer c.Close(context.Background())
+	found := map[string][2]int64{}
+	for name, ask := range exchanges(c) {
+		before := [2]int64{out.Load(), in.Load()}
+		if ask(ctx) == nil {
+			found[name] = [2]int64{out.Load() - before[0], in.Load() - before[1]}
+		}
+	}
+	return json.NewEncoder(os.Stdout).Encode(found)
+}
+
+// exchanges are the requests of the workloads, as uaload sends them.
+func exchanges(c *client.Client) map[string]func(context.Context) error {
+	const firstScalar, firstArray, hd = 1001, 2001, 921_600
+	read := func(node uint32, n int) func(context.Context) error {
+		return func(ctx context.Context) error {
+			req := ua.ReadRequest{TimestampsToReturn: ua.TimestampsToReturnBoth}
+			for i := range n {
+				req.NodesToRead = append(req.NodesToRead, client.ValueID(ua.NumericID(1, node+uint32(i))))
+			}
+			var resp ua.ReadResponse
+			err := c.Do(ctx, &req, &resp)
+			if err == nil && resp.Results[0].Status.IsBad() {
+				err = resp.Results[0].Status
+			}
+			return err
+		}
+	}
+	write := func(node uint32, value ua.Variant) func(context.Context) error {
+		return func(ctx context.Context) error {
+			var resp ua.WriteResponse
+			err := c.Do(ctx, &ua.WriteRequest{NodesToWrite: []ua.WriteValue{{
+				NodeID: ua.NumericID(1, node), AttributeID: ua.AttributeIDValue, Value: ua.DataValue{Value: value},
+			}}}, &resp)
+			if err == nil && resp.Results[0].IsBad() {
+				err = resp.Results[0]
+			}
+			return err
+		}
+	}
+	browse := func(ctx context.Context) error {
+		var resp ua.BrowseResponse
+		return c.Do(ctx, &ua.BrowseRequest{NodesToBrowse: []ua.BrowseDescription{{
+			NodeID: ua.NumericID(0, id.ObjectsFolder), ReferenceTypeID: ua.NumericID(0, id.HierarchicalReferences),
+			IncludeSubtypes: true, ResultMask: uint32(ua.BrowseResultMaskAll),
+		}}}, &resp)
+	}
+	return map[string]func(context.Context) error{
+		"read 1": read(firstScalar, 1), "read 100": read(firstScalar, 100), "write 1": write(firstScalar, ua.VariantOf(int32(1))),
+		"browse": browse, "array read": read(firstArray, 1), "array write": write(firstArray, ua.SliceVariant(make([]int32, hd))),
+	}
+}
