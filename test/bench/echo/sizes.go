@@ -15,6 +15,9 @@ import (
 	"github.com/uahive/uahive/pki"
 )
 
+// What is asked for: nodes of the benchmark's address space, and the elements of an HD image.
+const firstScalar, firstArray, hd = 1001, 2001, 921_600
+
 // counted is a connection that counts what passes.
 type counted struct {
 	net.Conn
@@ -71,12 +74,14 @@ func sizes(ctx context.Context, args []string) error {
 			found[name] = [2]int64{out.Load() - before[0], in.Load() - before[1]}
 		}
 	}
+	if found["publish 100"], err = published(ctx, c, 100, &in, &out); err != nil {
+		return err
+	}
 	return json.NewEncoder(os.Stdout).Encode(found)
 }
 
 // exchanges are the requests of the workloads, as uaload sends them.
 func exchanges(c *client.Client) map[string]func(context.Context) error {
-	const firstScalar, firstArray, hd = 1001, 2001, 921_600
 	read := func(node uint32, n int) func(context.Context) error {
 		return func(ctx context.Context) error {
 			req := ua.ReadRequest{TimestampsToReturn: ua.TimestampsToReturnBoth}
@@ -114,4 +119,37 @@ func exchanges(c *client.Client) map[string]func(context.Context) error {
 		"read 1": read(firstScalar, 1), "read 100": read(firstScalar, 100), "write 1": write(firstScalar, ua.VariantOf(int32(1))),
 		"browse": browse, "array read": read(firstArray, 1), "array write": write(firstArray, ua.SliceVariant(make([]int32, hd))),
 	}
+}
+
+// published measures the exchange of a Publish request for a notification of n items that have changed: the first
+// values of a subscription, which arrive together.
+func published(ctx context.Context, c *client.Client, n int, in, out *atomic.Int64) (size [2]int64, err error) {
+	changes := make(chan struct{}, n)
+	sub, err := c.Subscribe(ctx, client.SubscriptionConfig{
+		Interval: time.Second, Inline: true, OnChange: func(client.Change) { changes <- struct{}{} },
+	})
+	if err != nil {
+		return size, err
+	}
+	defer sub.Close(ctx)
+	items := make([]client.MonitorItem, n)
+	for i := range items {
+		items[i] = client.Value(ua.NumericID(1, firstScalar+uint32(i)))
+	}
+	if _, err := sub.Monitor(ctx, nil, items...); err != nil {
+		return size, err
+	}
+	size = [2]int64{out.Load(), in.Load()}
+	for range n {
+		select {
+		case <-changes:
+		case <-ctx.Done():
+			return size, ctx.Err()
+		}
+	}
+	// The answer has been read; the next request follows it.
+	for deadline := time.Now().Add(time.Second); out.Load() == size[0] && time.Now().Before(deadline); {
+		time.Sleep(time.Millisecond)
+	}
+	return [2]int64{out.Load() - size[0], in.Load() - size[1]}, nil
 }
