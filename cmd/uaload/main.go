@@ -2,11 +2,12 @@
 //
 //	uaload serve -endpoint opc.tcp://127.0.0.1:4841
 //	uaload read  -endpoint opc.tcp://127.0.0.1:4841 -clients 10 -inflight 100 -pid $(pgrep -f "uaload serve")
-//	uaload sessions -endpoint opc.tcp://127.0.0.1:4841 -sessions 1000 -pid ...
+//	uaload subscribe -clients 10 -items 100 -rate 10
 //
 // Server and load run in processes of their own, so that the CPU time and the
 // memory of the server can be told apart from those of its clients: with -pid
-// both are read from /proc.
+// both are read from the system. What the commands measure is in load.go for
+// the loads that keep requests in flight, and in subscribe.go for subscriptions.
 package main
 
 import (
@@ -20,13 +21,61 @@ import (
 	"syscall"
 )
 
-var commands = []struct {
+// command is one word of the command line.
+type command struct {
 	name, what string
-	run        func(ctx context.Context, args []string) error
-}{
-	{"serve", "serve the address space that the other commands use", serve},
-	{"read", "read values with many requests in flight", loadRead},
-	{"sessions", "hold idle sessions with one subscription and one monitored item each", holdSessions},
+	examples   []string
+	run        func(ctx context.Context, c *command, args []string) error
+}
+
+var commands = []*command{
+	{
+		"serve", "serve the address space that the loads use",
+		[]string{
+			"uaload serve",
+			"uaload serve -endpoint opc.tcp://127.0.0.1:4850 -security None -nodes 1000000 -array-sizes none",
+		},
+		serve,
+	},
+	{
+		"read", "read values, with many requests in flight",
+		[]string{
+			"uaload read -clients 10 -inflight 100",
+			"uaload read -nodes 100 -security Basic256Sha256/SignAndEncrypt -json",
+			"uaload read -node 'ns=1;i=100001' -spread 1000000 -nodes 100",
+			"uaload read -array 921600 -clients 10",
+		},
+		loadRead,
+	},
+	{
+		"write", "write values, with many requests in flight",
+		[]string{
+			"uaload write -clients 10 -inflight 10 -nodes 100",
+			"uaload write -array 921600",
+		},
+		loadWrite,
+	},
+	{
+		"browse", "browse a node, with many requests in flight",
+		[]string{
+			"uaload browse",
+			"uaload browse -node 'ns=1;i=1000' -clients 10 -inflight 10",
+		},
+		loadBrowse,
+	},
+	{
+		"array", "read or write one Int32 array of the size of an image",
+		[]string{
+			"uaload array -size hd -op read -clients 10",
+			"uaload array -size 4k -op write -security Basic256Sha256/SignAndEncrypt",
+		},
+		loadArray,
+	},
+	{
+		"sessions", "hold idle sessions with one subscription and one monitored item each",
+		[]string{"uaload sessions -sessions 1000 -pid $(pgrep -f 'uaload serve')"},
+		holdSessions,
+	},
 }
 
 func main() {
@@ -57,13 +106,13 @@ func run(ctx context.Context, args []string) error {
 	if len(args) > 0 {
 		for _, c := range commands {
 			if c.name == args[0] {
-				return c.run(ctx, args[1:])
+				return c.run(ctx, c, args[1:])
 			}
 		}
 	}
 	fmt.Fprintln(os.Stderr, "usage: uaload COMMAND [flags]    (uaload COMMAND -help says more)")
 	for _, c := range commands {
-		fmt.Fprintf(os.Stderr, "  %-10s %s\n", c.name, c.what)
+		fmt.Fprintf(os.Stderr, "  %-10s %s\n             %s\n", c.name, c.what, c.examples[0])
 	}
 	if len(args) == 0 {
 		return errUsage

@@ -5,80 +5,129 @@ import (
 	"fmt"
 	"io"
 	"time"
-
-	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// latency holds percentiles in microseconds.
-type latency struct {
-	P50  int64 `json:"p50"`
-	P90  int64 `json:"p90"`
-	P99  int64 `json:"p99"`
-	P999 int64 `json:"p999"`
-	Max  int64 `json:"max"`
+// setting is what a load was told to do, as its result repeats it.
+type setting struct {
+	Command  string `json:"command"`
+	Endpoint string `json:"endpoint"`
+	Security string `json:"security"`
+	Clients  int    `json:"clients"`
+	InFlight int    `json:"inflight"`
+	Nodes    int    `json:"nodes"`
 }
 
-// readResult is what "uaload read" prints.
-type readResult struct {
-	Endpoint          string           `json:"endpoint"`
-	Security          string           `json:"security"`
-	Clients           int              `json:"clients"`
-	InFlight          int              `json:"inflight"`
-	Nodes             int              `json:"nodes"`
-	Seconds           float64          `json:"seconds"`
-	Requests          int64            `json:"requests"`
-	RequestsPerSecond float64          `json:"requests_per_second"`
-	Latency           latency          `json:"latency_us"`
-	Failures          int64            `json:"failures"`
-	Errors            map[string]int64 `json:"errors"`
-	CPUPerRequest     float64          `json:"server_cpu_us_per_request,omitempty"`
-	CPUPercent        float64          `json:"server_cpu_percent,omitempty"`
-	RSS               int64            `json:"server_rss_bytes,omitempty"`
+// cost is what the load took from server and client. Those of the server are
+// there if its process id was given.
+type cost struct {
+	ServerPercent *float64 `json:"server_cpu_percent,omitempty"`
+	ServerRSS     *int64   `json:"server_rss_bytes,omitempty"`
+	ClientPercent float64  `json:"client_cpu_percent"`
 }
 
-func newReadResult(f *readFlags, l *readLoad, elapsed, cpu time.Duration) *readResult {
-	r := &readResult{
-		Endpoint: f.endpoint, Security: f.security, Clients: f.clients, InFlight: f.inflight, Nodes: f.nodes,
+// result is what the loads print that keep requests in flight.
+type result struct {
+	setting
+	// Operation is read or write, for arrays.
+	Operation string `json:"operation,omitempty"`
+	// ArrayElements is the length of the arrays; 0 for scalars.
+	ArrayElements int `json:"array_elements,omitempty"`
+	// References is the number of references in each answer to Browse.
+	References int `json:"references_per_request,omitempty"`
+
+	Seconds           float64 `json:"seconds"`
+	Requests          int64   `json:"requests"` // with a good answer
+	RequestsPerSecond float64 `json:"requests_per_second"`
+	MegabytesPerSec   float64 `json:"megabytes_per_second,omitempty"` // of array elements
+	Latency           latency `json:"latency_us"`
+	// Failures is the number of requests that failed as a whole, or in one of
+	// their operations; Errors counts both by StatusCode.
+	Failures   int64            `json:"failures"`
+	Errors     map[string]int64 `json:"errors"`
+	Unanswered int64            `json:"unanswered"` // when the load ended
+	// CPUPerRequest of the server, in microseconds; see cost.
+	CPUPerRequest *float64 `json:"server_cpu_us_per_request,omitempty"`
+	ClientCPU     float64  `json:"client_cpu_us_per_request"`
+	cost
+}
+
+func newResult(t *target, s *shape, elapsed time.Duration) *result {
+	return &result{
+		setting: setting{
+			Endpoint: t.endpoint, Security: t.security, Clients: s.clients, InFlight: s.inflight, Nodes: s.nodes,
+		},
 		Seconds: elapsed.Seconds(), Errors: map[string]int64{},
 	}
-	all := hdrhistogram.New(1, 60_000_000, 3)
-	for _, one := range l.readers {
-		r.Requests += one.answers.Load()
-		all.Merge(one.histogram)
-		if n := one.failures.Load(); n > 0 {
-			r.Failures += n
-			r.Errors[(*one.lastError.Load()).Error()] += n
-		}
-	}
-	r.RequestsPerSecond = float64(r.Requests) / elapsed.Seconds()
-	r.Latency = latency{
-		P50: all.ValueAtPercentile(50), P90: all.ValueAtPercentile(90), P99: all.ValueAtPercentile(99),
-		P999: all.ValueAtPercentile(99.9), Max: all.Max(),
-	}
-	if f.pid > 0 && r.Requests > 0 {
-		r.CPUPerRequest = float64(cpu.Microseconds()) / float64(r.Requests)
-		r.CPUPercent = 100 * cpu.Seconds() / elapsed.Seconds()
-	}
-	return r
 }
 
-func (r *readResult) print(w io.Writer, asJSON bool) error {
-	if asJSON {
-		return json.NewEncoder(w).Encode(r)
+// of works out the shares of a core.
+func (c *cost) of(m *meter, seconds float64) {
+	if seconds <= 0 {
+		return
 	}
-	fmt.Fprintf(w, "%d clients x %d in flight x %d nodes, %s, %.1f s\n", r.Clients, r.InFlight, r.Nodes, r.Security, r.Seconds)
-	fmt.Fprintf(w, "  requests/s    %12.0f\n", r.RequestsPerSecond)
-	fmt.Fprintf(w, "  latency us    p50 %d  p90 %d  p99 %d  p99.9 %d  max %d\n",
-		r.Latency.P50, r.Latency.P90, r.Latency.P99, r.Latency.P999, r.Latency.Max)
-	if r.CPUPerRequest > 0 {
-		fmt.Fprintf(w, "  server CPU    %12.2f us per request, %.0f %% of a core\n", r.CPUPerRequest, r.CPUPercent)
-		fmt.Fprintf(w, "  server RSS    %12.1f MiB\n", float64(r.RSS)/(1<<20))
+	c.ClientPercent = 100 * m.ownSpent.Seconds() / seconds
+	if m.server > 0 && m.rss > 0 {
+		percent := 100 * m.serverSpent.Seconds() / seconds
+		c.ServerPercent, c.ServerRSS = &percent, &m.rss
 	}
-	for text, n := range r.Errors {
-		fmt.Fprintf(w, "  failed        %12d  %s\n", n, text)
+}
+
+// perRequest works out what depends on the number of requests.
+func (r *result) perRequest(m *meter) {
+	r.cost.of(m, r.Seconds)
+	if r.Seconds <= 0 || r.Requests == 0 {
+		return
 	}
+	r.RequestsPerSecond = float64(r.Requests) / r.Seconds
+	r.ClientCPU = microseconds(m.ownSpent) / float64(r.Requests)
+	if m.server > 0 {
+		each := microseconds(m.serverSpent) / float64(r.Requests)
+		r.CPUPerRequest = &each
+	}
+}
+
+func microseconds(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }
+
+// failure is the error of a result with failures.
+func (r *result) failure() error {
 	if r.Failures > 0 {
 		return fmt.Errorf("%d requests failed", r.Failures)
 	}
 	return nil
+}
+
+func (r *result) print(w io.Writer, asJSON bool) error {
+	if asJSON {
+		return json.NewEncoder(w).Encode(r)
+	}
+	what := r.Command
+	if r.Operation != "" {
+		what += " " + r.Operation
+	}
+	fmt.Fprintf(w, "%s: %d clients x %d in flight x %d nodes, %s, %.1f s\n", what, r.Clients, r.InFlight, r.Nodes, r.Security, r.Seconds)
+	if r.ArrayElements > 0 {
+		fmt.Fprintf(w, "  arrays        %12d elements, %.0f MB/s\n", r.ArrayElements, r.MegabytesPerSec)
+	}
+	if r.References > 0 {
+		fmt.Fprintf(w, "  references    %12d in each answer\n", r.References)
+	}
+	fmt.Fprintf(w, "  requests/s    %12.0f\n", r.RequestsPerSecond)
+	fmt.Fprintf(w, "  latency us    p50 %d  p90 %d  p99 %d  p99.9 %d  max %d\n",
+		r.Latency.P50, r.Latency.P90, r.Latency.P99, r.Latency.P999, r.Latency.Max)
+	if r.CPUPerRequest != nil {
+		fmt.Fprintf(w, "  server CPU    %12.2f us per request\n", *r.CPUPerRequest)
+	}
+	r.cost.print(w)
+	fmt.Fprintf(w, "  client CPU    %12.2f us per request, %.0f %% of a core\n", r.ClientCPU, r.ClientPercent)
+	printErrors(w, r.Errors)
+	if r.Unanswered > 0 {
+		fmt.Fprintf(w, "  unanswered    %12d when the load ended\n", r.Unanswered)
+	}
+	return nil
+}
+
+func (c *cost) print(w io.Writer) {
+	if c.ServerPercent != nil {
+		fmt.Fprintf(w, "  server        %12.0f %% of a core, resident %.1f MiB\n", *c.ServerPercent, float64(*c.ServerRSS)/(1<<20))
+	}
 }

@@ -2,12 +2,13 @@ package main
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"net/http"
 	_ "net/http/pprof" // the handlers of -pprof
 	"os"
 	"runtime"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -15,66 +16,135 @@ import (
 	"github.com/uahive/uahive"
 	"github.com/uahive/uahive/addrspace"
 	"github.com/uahive/uahive/channelactor"
+	"github.com/uahive/uahive/client"
 	"github.com/uahive/uahive/codec/ua"
-	"github.com/uahive/uahive/codec/ua/id"
 	"github.com/uahive/uahive/sessionactor"
 )
 
-// firstScalar and scalars are the writable Int32 variables of the o6 OPC UA
-// benchmarks: ns=1;i=1001 to ns=1;i=1100.
-const (
-	firstScalar = 1001
-	scalars     = 100
-)
+// serveFlags are the flags of "uaload serve".
+type serveFlags struct {
+	endpoint, security, sizes, profile string
+	sessions, nodes                    int
+	verbose                            bool
+
+	offered []uahive.Security
+	arrays  []int // elements of each
+}
+
+// mostNodes keeps the ids of -nodes and their folders apart from others.
+const mostNodes = 10_000_000
+
+// noArrays is what -array-sizes says for none.
+const noArrays = "none"
+
+func (f *serveFlags) parse(c *command, args []string) error {
+	set := c.flags()
+	set.StringVar(&f.endpoint, "endpoint", "opc.tcp://127.0.0.1:4841", "`URL` to listen on")
+	set.StringVar(&f.security, "security", "None,Basic256Sha256/SignAndEncrypt", "what clients may choose from, separated by commas: None, or `policy/mode`")
+	set.StringVar(&f.sizes, "array-sizes", "921600,8294400", "`elements` of the Int32 arrays from ns=1;i=2001 on, separated by commas, or none")
+	set.IntVar(&f.nodes, "nodes", 0, "more Int32 variables in the address space, from ns=1;i=100001 on, in folders of 1,000")
+	set.IntVar(&f.sessions, "max-sessions", 10_000, "largest number of sessions")
+	set.StringVar(&f.profile, "pprof", "", "`address` of a profiling page, such as 127.0.0.1:6060")
+	set.BoolVar(&f.verbose, "v", false, "log life-cycle events")
+	if err := parse(set, args); err != nil {
+		return err
+	}
+	return f.check()
+}
+
+func (f *serveFlags) check() error {
+	for _, text := range strings.Split(f.security, ",") {
+		s, ok := offer(text)
+		if !ok {
+			return wrong("security", f.security, `write "None", "Basic256Sha256/SignAndEncrypt" or both with a comma between them`)
+		}
+		f.offered = append(f.offered, s)
+	}
+	if f.sizes != "" && f.sizes != noArrays {
+		for _, text := range strings.Split(f.sizes, ",") {
+			n, err := strconv.Atoi(text)
+			if err != nil || n < 1 || n > largestArray-1024 {
+				return wrong("array-sizes", f.sizes, "write numbers of elements from 1 to %d with commas between them, or %q", largestArray-1024, noArrays)
+			}
+			f.arrays = append(f.arrays, n)
+		}
+	}
+	if len(f.arrays) > arrays {
+		return wrong("array-sizes", f.sizes, "write at most %d sizes", arrays)
+	}
+	if f.nodes < 0 || f.nodes > mostNodes {
+		return wrong("nodes", f.nodes, "write a number from 0 to %d", mostNodes)
+	}
+	if f.sessions < 1 {
+		return wrong("max-sessions", f.sessions, "write a number from 1 on")
+	}
+	return nil
+}
+
+// offer is the server's name for a policy and mode that the command line names.
+func offer(text string) (uahive.Security, bool) {
+	asked, err := client.ParseSecurity(strings.TrimSpace(text))
+	if err != nil || asked == client.BestSecurity {
+		return uahive.Security{}, false
+	}
+	if asked.Mode == ua.MessageSecurityModeNone {
+		return uahive.NoSecurity, true
+	}
+	for _, s := range uahive.SecurePolicies() {
+		if s.String() == asked.String() {
+			return s, true
+		}
+	}
+	return uahive.Security{}, false
+}
 
 // serve runs uahive with the benchmark's address space until it is interrupted.
-func serve(ctx context.Context, args []string) error {
-	flags := flag.NewFlagSet("uaload serve", flag.ContinueOnError)
-	endpoint := flags.String("endpoint", "opc.tcp://127.0.0.1:4841", "address to listen on")
-	sessions := flags.Int("max-sessions", 10_000, "largest number of sessions")
-	profile := flags.String("pprof", "", "address of a profiling page, such as 127.0.0.1:6060")
-	verbose := flags.Bool("v", false, "log life-cycle events")
-	if err := flags.Parse(args); err != nil {
+func serve(ctx context.Context, c *command, args []string) error {
+	var f serveFlags
+	if err := f.parse(c, args); err != nil {
 		return err
 	}
-	if *profile != "" {
-		go func() { fmt.Fprintln(os.Stderr, "uaload: -pprof:", http.ListenAndServe(*profile, nil)) }()
+	if f.profile != "" {
+		go func() { fmt.Fprintln(os.Stderr, "uaload: -pprof:", http.ListenAndServe(f.profile, nil)) }()
 	}
 	start := time.Now()
-	log := zerolog.Nop()
-	if *verbose {
-		log = zerolog.New(zerolog.ConsoleWriter{Out: os.Stderr}).With().Timestamp().Logger()
-	}
-	srv, err := uahive.New(uahive.Config{
-		Endpoint: *endpoint, ApplicationURI: "urn:uahive:uaload", PKI: "memory", TrustAll: true, Logger: log,
-		Security: append(uahive.SecurePolicies(), uahive.NoSecurity),
-		Limits: uahive.Limits{
-			Sessions: *sessions, MaxMessage: 64 << 20, ArrayLength: 16 << 20,
-			Channels: channelactor.Limits{AssemblyBytes: 1 << 30},
-			Services: sessionactor.Limits{NodesPerRead: 100_000, NodesPerWrite: 100_000},
-		},
-	})
+	srv, err := f.server()
 	if err != nil {
 		return err
-	}
-	for i := range scalars {
-		_, err := srv.Space().AddNode(addrspace.NodeSpec{
-			ID: ua.NumericID(1, uint32(firstScalar+i)), Class: ua.NodeClassVariable,
-			BrowseName: ua.QualifiedName{NamespaceIndex: 1, Name: fmt.Sprint("BenchmarkValue", i)},
-			Parent:     ua.NumericID(0, id.ObjectsFolder), ReferenceType: ua.NumericID(0, id.Organizes),
-			Value: ua.VariantOf(int32(i)), AccessLevel: addrspace.ReadWrite,
-		})
-		if err != nil {
-			return err
-		}
 	}
 	l, err := srv.Listen()
 	if err != nil {
-		return err
+		return fmt.Errorf("%w: %w", wrong("endpoint", f.endpoint, "write an address of this machine with a port that is free"), err)
 	}
 	var mem runtime.MemStats
 	runtime.ReadMemStats(&mem)
-	fmt.Printf("ready %s pid %d, started in %d ms, heap %.1f MiB\n", *endpoint, os.Getpid(),
+	fmt.Printf("ready %s pid %d, started in %d ms, heap %.1f MiB\n", f.endpoint, os.Getpid(),
 		time.Since(start).Milliseconds(), float64(mem.HeapAlloc)/(1<<20))
 	return srv.ServeListener(ctx, l)
+}
+
+// server makes the server with its address space.
+func (f *serveFlags) server() (*uahive.Server, error) {
+	log := zerolog.Nop()
+	if f.verbose {
+		log = zerolog.New(zerolog.ConsoleWriter{Out: os.Stderr}).With().Timestamp().Logger()
+	}
+	const operations = 100_000
+	srv, err := uahive.New(uahive.Config{
+		Endpoint: f.endpoint, ApplicationURI: "urn:uahive:uaload", PKI: "memory", TrustAll: true, Logger: log,
+		Security: f.offered,
+		Limits: uahive.Limits{
+			Sessions: f.sessions, MaxMessage: largestMessage, ArrayLength: largestArray,
+			Channels: channelactor.Limits{AssemblyBytes: 1 << 30},
+			Nodes:    addrspace.Limits{ValueSize: largestMessage},
+			Services: sessionactor.Limits{
+				NodesPerRead: operations, NodesPerWrite: operations, NodesPerBrowse: operations,
+				NodesPerTranslate: operations, NodesPerRegister: operations, MethodsPerCall: operations, ItemsPerCall: operations,
+			},
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return srv, fill(srv.Space(), f.arrays, f.nodes)
 }

@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -61,17 +59,23 @@ func earlierSessions(ctx context.Context, c *client.Client, ours int) int64 {
 // holdSessions opens sessions with one subscription and one monitored item each
 // on a value that does not change, waits until they are idle, and measures what
 // one of them costs the server.
-func holdSessions(ctx context.Context, args []string) error {
-	var f common
-	flags := flag.NewFlagSet("uaload sessions", flag.ContinueOnError)
+func holdSessions(ctx context.Context, c *command, args []string) error {
+	var f target
+	flags := c.flags()
 	f.add(flags)
 	n := flags.Int("sessions", 500, "number of sessions")
 	duration := flags.Duration("duration", 10*time.Second, "how long to hold them before measuring memory and CPU")
-	if err := flags.Parse(args); err != nil {
+	if err := parse(flags, args); err != nil {
+		return err
+	}
+	if err := f.check(); err != nil {
 		return err
 	}
 	if *n < 1 {
-		return errors.New("-sessions must be at least 1")
+		return wrong("sessions", *n, "write a number from 1 on")
+	}
+	if *duration <= 0 {
+		return wrong("duration", *duration, `write a time like "10s"`)
 	}
 	server := process(f.pid)
 	r := sessionsResult{Endpoint: f.endpoint, Security: f.security, Sessions: *n}
@@ -89,36 +93,35 @@ func holdSessions(ctx context.Context, args []string) error {
 	defer closeAll(crew)
 	earlier := earlierSessions(ctx, crew[0], len(crew))
 	var received atomic.Int64
-	for _, c := range crew {
-		sub, err := c.Subscribe(ctx, client.SubscriptionConfig{Interval: time.Second})
+	err = each(ctx, len(crew), connecting, func(ctx context.Context, i int) error {
+		sub, err := crew[i].Subscribe(ctx, client.SubscriptionConfig{Interval: time.Second})
 		if err != nil {
 			return err
 		}
 		count := func(client.Change) { received.Add(1) }
-		if _, err := sub.Monitor(ctx, count, client.Value(ua.NumericID(1, firstScalar))); err != nil {
-			return err
-		}
+		_, err = sub.Monitor(ctx, count, client.Value(ua.NumericID(1, firstScalar)))
+		return err
+	}, nil)
+	if err != nil {
+		return err
 	}
 	r.EstablishSeconds = time.Since(start).Seconds()
 	r.EstablishedPerSecond = float64(*n) / r.EstablishSeconds
-	before, err := f.cpu(server)
-	if err != nil {
+	meter := meter{server: server}
+	if err := meter.start(); err != nil {
 		return err
 	}
-	if err := f.progress(ctx, *duration, received.Load); err != nil {
+	if err := watch(ctx, *duration, nil, newProgress("holding", f.json), "notifications", received.Load); err != nil {
 		return err
 	}
-	after, err := f.cpu(server)
-	if err != nil {
+	if err := meter.stop(); err != nil {
 		return err
 	}
 	r.Notifications = received.Load()
 	if f.pid > 0 {
-		if r.RSSAfter, err = server.rss(); err != nil {
-			return err
-		}
+		r.RSSAfter = meter.rss
 		r.compareMemory(earlier)
-		r.CPUPercent = 100 * (after - before).Seconds() / duration.Seconds()
+		r.CPUPercent = 100 * meter.serverSpent.Seconds() / duration.Seconds()
 	}
 	return r.print(os.Stdout, f.json, f.pid > 0)
 }

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/uahive/uahive/client"
+	"github.com/uahive/uahive/pki"
+)
+
+const (
+	// connecting is how many clients connect at once: enough to fill the waits
+	// of each, and no flood that a server has to defend itself against.
+	connecting = 8
+	// closing is how many clients close at once, and closeTime how long all of
+	// them may take: a server that has died must not hold up the result.
+	closing   = 32
+	closeTime = 5 * time.Second
+	// largestMessage is what the benchmark's server sends and takes.
+	largestMessage = 64 << 20
+	// largestArray is in elements: the array of a message of that size.
+	largestArray = 16 << 20
+)
+
+// errInterrupted is for a run that the user ended.
+var errInterrupted = errors.New("interrupted")
+
+// config is what all clients of a load have in common: one certificate, made
+// for this run, and trust in any server.
+func (t *target) config() (client.Config, error) {
+	security, err := client.ParseSecurity(t.security)
+	if err != nil {
+		return client.Config{}, err
+	}
+	store, err := pki.Memory(pki.Config{ApplicationURI: "urn:uahive:uaload:client", AcceptAll: true})
+	return client.Config{
+		Security: security, PKI: store, TrustAll: true, IgnoreHostname: true, AllowEndpointMismatch: true,
+		ApplicationName: "uaload", SessionTimeout: time.Hour, RequestTimeout: t.timeout,
+		MaxMessage: largestMessage, MaxArrayLength: largestArray,
+	}, err
+}
+
+// connect opens n clients, a few at a time.
+func (t *target) connect(ctx context.Context, n int, change func(*client.Config)) ([]*client.Client, error) {
+	config, err := t.config()
+	if err != nil {
+		return nil, err
+	}
+	if change != nil {
+		change(&config)
+	}
+	if config.Endpoints, err = client.Discover(ctx, t.endpoint, config); err != nil {
+		return nil, fmt.Errorf("no server answers at %s: %w", t.endpoint, err)
+	}
+	crew := make([]*client.Client, n)
+	bar := newProgress("connecting", t.json)
+	err = each(ctx, n, connecting, func(ctx context.Context, i int) error {
+		c, err := client.Connect(ctx, t.endpoint, config)
+		if err != nil {
+			return fmt.Errorf("client %d of %d cannot connect: %w", i+1, n, err)
+		}
+		crew[i] = c
+		return nil
+	}, func(done int) { bar.show("%d of %d clients", done, n) })
+	bar.end()
+	if err != nil {
+		closeAll(crew)
+		return nil, err
+	}
+	return crew, nil
+}
+
+// closeAll ends the clients, many at a time. Elements may be nil.
+func closeAll(crew []*client.Client) {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
+	defer cancel()
+	_ = each(ctx, len(crew), closing, func(ctx context.Context, i int) error {
+		if crew[i] != nil {
+			_ = crew[i].Close(ctx) // of a server that has gone, too
+		}
+		return nil
+	}, nil)
+}
+
+// each calls fn with 0 to n-1, at most several at a time, and returns the first
+// error, after which it begins no more. done, which may be nil, is told after
+// each how many there have been.
+func each(ctx context.Context, n, several int, fn func(ctx context.Context, i int) error, done func(int)) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var (
+		mu      sync.Mutex
+		next    int
+		ended   int
+		failure error
+		group   sync.WaitGroup
+	)
+	for range min(n, several) {
+		group.Go(func() {
+			for {
+				mu.Lock()
+				i := next
+				next++
+				stop := i >= n || failure != nil
+				mu.Unlock()
+				if stop {
+					return
+				}
+				err := fn(ctx, i)
+				mu.Lock()
+				ended++
+				if err != nil && failure == nil {
+					failure = err
+					cancel()
+				}
+				if done != nil && failure == nil {
+					done(ended)
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	group.Wait()
+	return failure
+}
