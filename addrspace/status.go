@@ -8,7 +8,7 @@ import "github.com/uahive/uahive/codec/ua"
 func (v *Variable) StoreStatus(status ua.StatusCode) {
 	v.mu.Lock()
 	for {
-		dv := ua.DataValue{Value: v.value.Value, Status: status}
+		dv := ua.DataValue{Value: v.value, Status: status}
 		sd := v.side
 		if sd == nil {
 			v.set(&dv, nil, 0)
@@ -23,9 +23,9 @@ func (v *Variable) StoreStatus(status ua.StatusCode) {
 			sd.mu.Unlock()
 			continue
 		}
-		dv.Value = v.value.Value
+		dv.Value = v.value
 		changed, _ := v.set(&dv, nil, 0)
-		sd.last = v.value
+		sd.last = v.load()
 		v.mu.Unlock()
 		if changed {
 			sd.deliver()

@@ -11,11 +11,23 @@ import (
 // Variable is the value cell of a Variable node: one DataValue, what may be
 // stored in it, who may, and who is told.
 type Variable struct {
+	// What a Read of a number needs stands together: with the node in front of
+	// it, all of that is two cache lines.
+	//
+	// seq, meta, bits and stamp are written under mu and read without a lock;
+	// number.go says how.
+	seq    atomic.Uint32
+	access atomic.Uint32 // AccessLevelEx; its lowest byte is AccessLevel
+	config atomic.Pointer[variableConfig]
+	meta   atomic.Uint64 // status, picoseconds, and the type if it is a number
+	bits   atomic.Uint64 // of a number
+	stamp  atomic.Int64  // SourceTimestamp
+
 	node *Node // immutable
 
 	// mu guards the value. It is held for a copy, never across a call.
 	mu    sync.Mutex
-	value ua.DataValue
+	value ua.Variant // numbers too
 	// side holds what only some variables have: watchers, and the encoded
 	// form of a large array. Guarded by mu; nil when neither is there.
 	side *side
@@ -23,8 +35,6 @@ type Variable struct {
 	// read without a lock
 	dataType atomic.Pointer[Node]
 	rank     atomic.Int32
-	access   atomic.Uint32 // AccessLevelEx; its lowest byte is AccessLevel
-	config   atomic.Pointer[variableConfig]
 }
 
 // variableConfig holds the attributes that most variables do not have. A
@@ -102,7 +112,7 @@ func (v *Variable) Historizing() bool { return v.rare().historizing }
 // was stored last, if any.
 func (v *Variable) Load() ua.DataValue {
 	v.mu.Lock()
-	dv := v.value
+	dv := v.load()
 	v.mu.Unlock()
 	return dv
 }
@@ -137,7 +147,7 @@ func (v *Variable) storeAt(dv *ua.DataValue, rng ua.NumericRange, now ua.DateTim
 			continue
 		}
 		changed, code := v.set(dv, rng, now)
-		sd.last = v.value
+		sd.last = v.load()
 		v.mu.Unlock()
 		if changed {
 			sd.deliver()
@@ -152,23 +162,20 @@ func (v *Variable) set(dv *ua.DataValue, rng ua.NumericRange, now ua.DateTime) (
 	value := dv.Value
 	if len(rng) > 0 {
 		var code ua.StatusCode
-		if value, code = v.value.Value.WithRange(rng, value); code != ua.Good {
+		if value, code = v.value.WithRange(rng, value); code != ua.Good {
 			return false, code
 		}
 	}
 	stamp := dv.SourceTimestamp
 	if stamp == 0 {
-		if v.value.SourceTimestamp != 0 && dv.Status == v.value.Status && sameValue(&v.value.Value, &value) {
+		if v.stamp.Load() != 0 && dv.Status == statusOf(v.meta.Load()) && sameValue(&v.value, &value) {
 			return false, ua.Good
 		}
 		if stamp = now; stamp == 0 {
 			stamp = ua.DateTimeOf(time.Now())
 		}
 	}
-	v.value = ua.DataValue{
-		Value: value, Status: dv.Status,
-		SourceTimestamp: stamp, SourcePicoseconds: dv.SourcePicoseconds,
-	}
+	v.publish(value, dv.Status, stamp, dv.SourcePicoseconds)
 	if wantsEncoded(&value) {
 		if v.side == nil {
 			v.side = new(side)
@@ -205,7 +212,7 @@ type encoded struct {
 // them costs no more than copying the encoded form. data must not be changed.
 func (v *Variable) LoadEncoded() (dv ua.DataValue, data []byte) {
 	v.mu.Lock()
-	dv = v.value
+	dv = v.load()
 	var e *encoded
 	if v.side != nil {
 		e = v.side.encoded

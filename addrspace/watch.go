@@ -93,7 +93,7 @@ func (v *Variable) Watch(w Watcher) (dv ua.DataValue, ok bool) {
 	sd := v.lockSide(true)
 	defer sd.mu.Unlock()
 	v.mu.Lock()
-	dv = v.value
+	dv = v.load()
 	v.mu.Unlock()
 	// Deletion sets the flag before it asks for the delivery lock.
 	if v.node.Deleted() {

@@ -64,6 +64,11 @@ func (d *Decoder) Pos() int { return d.pos }
 // Remaining returns how many bytes can still be read; 0 after a failure.
 func (d *Decoder) Remaining() int { return len(d.buf) - d.pos }
 
+// Rest returns the bytes that can still be read, without reading them; none
+// after a failure. It is for a caller that recognises what comes by its bytes
+// and passes over it with Raw.
+func (d *Decoder) Rest() []byte { return d.buf[d.pos:] }
+
 // Fail records err unless an earlier failure is recorded already, and makes
 // all further reads fail.
 func (d *Decoder) Fail(err error) {

@@ -12,23 +12,22 @@ import (
 	"github.com/uahive/uahive/codec/ua/id"
 )
 
-// read serves Read (Part 4, 5.11.2). Values in memory are encoded straight into
-// the response. As soon as one operation needs user code that can wait, the
-// whole request goes to the worker pool.
+// read serves Read (Part 4, 5.11.2) in one pass: each operation is decoded where
+// it is served, and values in memory are encoded straight into the response. As
+// soon as one operation needs user code that can wait, the whole request goes to
+// the worker pool. A request that turns out to be malformed gets a fault and
+// nothing of what was read before.
 func read(x *exchange) {
-	req := &x.read
-	if code := x.decode(req); code != ua.Good {
-		x.fault(code)
+	d := &x.body
+	maxAge, timestamps := d.Float64(), ua.TimestampsToReturn(d.Int32())
+	n := d.ArrayLen(16)
+	if code := x.service.checkRead(n, maxAge, timestamps); code != ua.Good {
+		x.fault(x.passReads(n, code))
 		return
 	}
-	if code := x.service.checkRead(req); code != ua.Good {
-		x.fault(code)
-		return
-	}
-	now := ua.DateTimeOf(x.now)
 	dst := x.begin(id.ReadResponse_Encoding_DefaultBinary, ua.Good)
-	dst = codec.AppendInt32(dst, int32(len(req.NodesToRead)))
-	dst, outcome := x.service.appendReads(dst, req, now, x.channel.MaxResponse())
+	dst = codec.AppendInt32(dst, int32(n))
+	dst, outcome := x.appendReads(dst, n, timestamps)
 	switch outcome {
 	case readWaits:
 		x.batch.Drop(dst)
@@ -36,6 +35,9 @@ func read(x *exchange) {
 	case readTooLarge:
 		x.batch.Drop(dst)
 		x.fault(ua.BadResponseTooLarge)
+	case readMalformed:
+		x.batch.Drop(dst)
+		x.fault(ua.StatusOf(d.Err()))
 	default:
 		x.end(append(dst, 0xFF, 0xFF, 0xFF, 0xFF)) // no diagnostic infos
 	}
@@ -47,42 +49,70 @@ const (
 	readDone readOutcome = iota
 	readWaits
 	readTooLarge
+	readMalformed
 )
 
 // appendReads reads all nodes in one view, so that the values of a transaction
 // are all old or all new.
-func (s *Service) appendReads(dst []byte, req *ua.ReadRequest, now ua.DateTime, most int) ([]byte, readOutcome) {
-	start := len(dst)
-	viewed := len(req.NodesToRead) > 1
-	if viewed {
+func (x *exchange) appendReads(dst []byte, n int, timestamps ua.TimestampsToReturn) ([]byte, readOutcome) {
+	s, d := x.service, &x.body
+	end := len(dst) + x.channel.MaxResponse()
+	op := readOp{ReadValueID: &x.operation, timestamps: timestamps, now: ua.DateTimeOf(x.now), viewed: n > 1}
+	if op.viewed {
 		s.config.Space.BeginView()
 		defer s.config.Space.EndView()
 	}
-	for i := range req.NodesToRead {
-		op := readOp{ReadValueID: &req.NodesToRead[i], timestamps: req.TimestampsToReturn, now: now, viewed: viewed}
+	for left := n; ; left-- {
+		var served int
+		dst, served = s.appendNumbers(dst, d, left, end, &op)
+		left -= served
+		if len(dst) > end {
+			return dst, readTooLarge
+		}
+		if left == 0 {
+			break
+		}
+		op.DecodeFrom(d)
+		if d.Err() != nil {
+			return dst, readMalformed
+		}
 		var waits bool
 		if dst, waits = s.appendRead(dst, &op); waits {
 			return dst, readWaits
 		}
-		if len(dst)-start > most {
-			return dst, readTooLarge
-		}
+	}
+	if d.Finish() != nil {
+		return dst, readMalformed
 	}
 	return dst, readDone
 }
 
-func (s *Service) checkRead(req *ua.ReadRequest) ua.StatusCode {
+// checkRead checks what stands around the operations.
+func (s *Service) checkRead(n int, maxAge float64, timestamps ua.TimestampsToReturn) ua.StatusCode {
 	switch {
-	case len(req.NodesToRead) == 0:
+	case n <= 0:
 		return ua.BadNothingToDo
-	case len(req.NodesToRead) > s.limits.NodesPerRead:
+	case n > s.limits.NodesPerRead:
 		return ua.BadTooManyOperations
-	case req.MaxAge < 0 || math.IsNaN(req.MaxAge):
+	case maxAge < 0 || math.IsNaN(maxAge):
 		return ua.BadMaxAgeInvalid
-	case req.TimestampsToReturn < ua.TimestampsToReturnSource || req.TimestampsToReturn > ua.TimestampsToReturnNeither:
+	case timestamps < ua.TimestampsToReturnSource || timestamps > ua.TimestampsToReturnNeither:
 		return ua.BadTimestampsToReturnInvalid
 	}
 	return ua.Good
+}
+
+// passReads passes over the operations of a request that is refused with the
+// given code. That a request is malformed comes before what it says.
+func (x *exchange) passReads(n int, code ua.StatusCode) ua.StatusCode {
+	d := &x.body
+	for i := 0; i < n && d.Err() == nil; i++ {
+		x.operation.DecodeFrom(d)
+	}
+	if err := d.Finish(); err != nil {
+		return ua.StatusOf(err)
+	}
+	return code
 }
 
 // readOp is one operation of a Read.

@@ -27,10 +27,10 @@ type exchange struct {
 	late    bool // its time is over
 
 	// Requests and responses that hot services use again and again.
-	read    ua.ReadRequest
-	write   ua.WriteRequest
-	browse  ua.BrowseRequest
-	publish ua.PublishRequest
+	operation ua.ReadValueID // of a Read, one after the other
+	write     ua.WriteRequest
+	browse    ua.BrowseRequest
+	publish   ua.PublishRequest
 }
 
 // decode reads the request's parameters behind the header into a structure that

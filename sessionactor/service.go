@@ -122,9 +122,6 @@ const maxScratch = 1024
 
 // close lets go of what the exchange refers to while it waits for its next use.
 func (x *exchange) close() {
-	if cap(x.read.NodesToRead) > maxScratch {
-		x.read = ua.ReadRequest{}
-	}
 	if cap(x.write.NodesToWrite) > maxScratch {
 		x.write = ua.WriteRequest{}
 	}
@@ -136,7 +133,7 @@ func (x *exchange) close() {
 	}
 	clear(x.write.NodesToWrite) // values of clients are not kept alive
 	x.service, x.batch, x.channel, x.conv, x.session, x.raw = nil, nil, nil, nil, nil, nil
-	x.header = ua.RequestHeader{}
+	x.header, x.operation = ua.RequestHeader{}, ua.ReadValueID{}
 	x.body.Reset(nil, nil)
 }
 

@@ -34,10 +34,13 @@ const (
 func (v *DataValue) AppendTo(dst []byte) []byte { return v.appendDepth(dst, 0) }
 
 func (v *DataValue) appendDepth(dst []byte, depth int) []byte {
-	if at := len(dst); cap(dst)-at >= maxNumberValue && depth < MaxDepth && !v.Value.array {
-		if size := numberSize[v.Value.typ]; size != 0 {
-			return dst[:at+v.putNumber((*[maxNumberValue]byte)(dst[at:at+maxNumberValue]), int(size))]
+	// Nearly every DataValue is a number; room is then checked once for all fields.
+	if at := len(dst); cap(dst)-at >= MaxNumberSize && depth < MaxDepth && v.Value.IsNumber() {
+		n := Number{
+			Bits: v.Value.bits, Type: v.Value.typ, Status: v.Status,
+			SourceTimestamp: v.SourceTimestamp, SourcePicoseconds: v.SourcePicoseconds,
 		}
+		return dst[:at+n.put((*[MaxNumberSize]byte)(dst[at:at+MaxNumberSize]), v.ServerTimestamp, v.ServerPicoseconds)]
 	}
 	at := len(dst)
 	dst = append(dst, 0)
@@ -68,47 +71,6 @@ func (v *DataValue) appendDepth(dst []byte, depth int) []byte {
 	}
 	dst[at] = mask
 	return dst
-}
-
-// maxNumberValue is what a DataValue with a scalar number takes at most: mask,
-// type and number, status, and two timestamps with picoseconds.
-const maxNumberValue = 1 + 1 + 8 + 4 + 2*(8+2)
-
-// putNumber is appendDepth for what nearly every DataValue is: room for it was
-// checked once for all fields.
-func (v *DataValue) putNumber(b *[maxNumberValue]byte, size int) int {
-	mask := byte(dataValueValue)
-	b[1] = byte(v.Value.typ)
-	// A shorter number is written with its zero bits, and then over.
-	binary.LittleEndian.PutUint64(b[2:], v.Value.bits)
-	n := 2 + size
-	if v.Status != 0 {
-		mask |= dataValueStatus
-		binary.LittleEndian.PutUint32(b[n:], uint32(v.Status))
-		n += 4
-	}
-	if v.SourceTimestamp != 0 {
-		mask |= dataValueSourceTimestamp
-		binary.LittleEndian.PutUint64(b[n:], uint64(v.SourceTimestamp))
-		n += 8
-		if v.SourcePicoseconds != 0 {
-			mask |= dataValueSourcePicoseconds
-			binary.LittleEndian.PutUint16(b[n:], v.SourcePicoseconds)
-			n += 2
-		}
-	}
-	if v.ServerTimestamp != 0 {
-		mask |= dataValueServerTimestamp
-		binary.LittleEndian.PutUint64(b[n:], uint64(v.ServerTimestamp))
-		n += 8
-		if v.ServerPicoseconds != 0 {
-			mask |= dataValueServerPicoseconds
-			binary.LittleEndian.PutUint16(b[n:], v.ServerPicoseconds)
-			n += 2
-		}
-	}
-	b[0] = mask
-	return n
 }
 
 // DecodeFrom reads a DataValue. Picoseconds without their timestamp are read

@@ -1,0 +1,72 @@
+package ua
+
+import "encoding/binary"
+
+// Number is a DataValue whose value is a scalar of a fixed size of up to eight
+// bytes: a Boolean, an integer, a Float, a Double, a DateTime or a StatusCode.
+// It is what nearly every variable of a plant holds, and has no pointers, so
+// that it can be kept in machine words and encoded without a DataValue around it.
+type Number struct {
+	// Bits is the value, in as many of the low bits as the type has.
+	Bits            uint64
+	SourceTimestamp DateTime
+	Status          StatusCode
+	// SourcePicoseconds is that of [DataValue].
+	SourcePicoseconds uint16
+	// Type is the built-in type; TypeNull for a Number that holds nothing.
+	Type TypeID
+}
+
+// IsNumber reports whether the value is a scalar that a [Number] holds.
+func (v Variant) IsNumber() bool { return !v.array && numberSize[v.typ] != 0 }
+
+// Bits returns the bits of a value for which IsNumber is true.
+func (v Variant) Bits() uint64 { return v.bits }
+
+// MaxNumberSize is what a DataValue with a scalar number takes at most: mask,
+// type and number, status, and two timestamps with picoseconds.
+const MaxNumberSize = 1 + 1 + 8 + 4 + 2*(8+2)
+
+// Value returns the number as a Variant.
+func (n Number) Value() Variant { return Variant{typ: n.Type, bits: n.Bits} }
+
+// Put writes the encoding of a DataValue with this value, status and source
+// timestamp and the given server timestamp (0: none), and returns its length.
+// The type must not be null.
+func (n Number) Put(b *[MaxNumberSize]byte, server DateTime) int { return n.put(b, server, 0) }
+
+// put writes fields without further checks: there is room for all of them.
+func (n Number) put(b *[MaxNumberSize]byte, server DateTime, serverPicoseconds uint16) int {
+	mask := byte(dataValueValue)
+	b[1] = byte(n.Type)
+	// A shorter number is written with its zero bits, and then over.
+	binary.LittleEndian.PutUint64(b[2:], n.Bits)
+	i := 2 + int(numberSize[n.Type]&15)
+	if n.Status != 0 {
+		mask |= dataValueStatus
+		binary.LittleEndian.PutUint32(b[i:], uint32(n.Status))
+		i += 4
+	}
+	if n.SourceTimestamp != 0 {
+		mask |= dataValueSourceTimestamp
+		binary.LittleEndian.PutUint64(b[i:], uint64(n.SourceTimestamp))
+		i += 8
+		if n.SourcePicoseconds != 0 {
+			mask |= dataValueSourcePicoseconds
+			binary.LittleEndian.PutUint16(b[i:], n.SourcePicoseconds)
+			i += 2
+		}
+	}
+	if server != 0 {
+		mask |= dataValueServerTimestamp
+		binary.LittleEndian.PutUint64(b[i:], uint64(server))
+		i += 8
+		if serverPicoseconds != 0 {
+			mask |= dataValueServerPicoseconds
+			binary.LittleEndian.PutUint16(b[i:], serverPicoseconds)
+			i += 2
+		}
+	}
+	b[0] = mask
+	return i
+}
