@@ -27,13 +27,17 @@ type Batch struct {
 	channel *Channel
 	buf     *codec.Buffer
 	mark    int
+	clock   clock
+
+	requests uint64 // not counted yet
 }
 
 var batches = sync.Pool{New: func() any { return new(Batch) }}
 
 func takeBatch(c *Channel) *Batch {
 	b := batches.Get().(*Batch)
-	b.channel = c
+	b.channel, b.requests = c, 0
+	b.clock.stale = true
 	return b
 }
 

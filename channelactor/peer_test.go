@@ -25,6 +25,8 @@ type echo struct {
 	closed int
 	last   *Channel
 	hold   func(c *Channel, req Request) bool // true: do not answer
+
+	observe func(b *Batch) // set before there is a channel
 }
 
 func (e *echo) Serve(b *Batch, req Request) {
@@ -32,6 +34,9 @@ func (e *echo) Serve(b *Batch, req Request) {
 	e.last = b.Channel()
 	hold := e.hold
 	e.mu.Unlock()
+	if e.observe != nil {
+		e.observe(b)
+	}
 	if hold != nil && hold(b.Channel(), req) {
 		return
 	}

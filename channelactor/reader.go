@@ -94,6 +94,7 @@ func (c *Channel) finish() {
 func (c *Channel) handlePending() bool {
 	var batch *Batch
 	goOn := true
+	start := c.sock.consumed
 	c.sock.want = 0
 	for goOn && !c.ended() {
 		buf := c.sock.pending()
@@ -117,7 +118,6 @@ func (c *Channel) handlePending() bool {
 			break
 		}
 		c.sock.consume(size)
-		c.server.stats.bytesIn.Add(uint64(size))
 		if c.stage == stageLive && batch == nil {
 			batch = takeBatch(c)
 		}
@@ -125,9 +125,13 @@ func (c *Channel) handlePending() bool {
 		if batch != nil && (batch.Len() >= flushAt || !c.hasCredit()) {
 			batch.Flush()
 			goOn = goOn && c.awaitDrain() && c.awaitCredit()
+			batch.clock.stale = true
 		}
 	}
+	// Counters are shared by all readers: they are touched once for what came together.
+	c.server.stats.bytesIn.Add(uint64(c.sock.consumed - start))
 	if batch != nil {
+		c.server.stats.requests.Add(batch.requests)
 		batch.Flush()
 		batch.release()
 	}
@@ -159,6 +163,9 @@ func (c *Channel) handleChunk(header uasc.Header, chunk []byte, batch *Batch) bo
 	case c.stage == stageHello:
 		return c.hello(chunk)
 	case header.Type == uasc.TypeOpen:
+		if batch != nil {
+			batch.clock.stale = true
+		}
 		return c.open(chunk)
 	}
 	return c.message(header, chunk, batch)
@@ -167,7 +174,8 @@ func (c *Channel) handleChunk(header uasc.Header, chunk []byte, batch *Batch) bo
 // message opens a symmetric chunk and serves the request that it completes.
 func (c *Channel) message(header uasc.Header, chunk []byte, batch *Batch) bool {
 	c.opener.LimitMessage(c.maxMessage())
-	m, err := c.opener.Open(chunk)
+	batch.clock.look()
+	m, err := c.opener.OpenAt(chunk, batch.clock.now)
 	if err != nil {
 		c.fail(err)
 		return false
@@ -182,12 +190,14 @@ func (c *Channel) message(header uasc.Header, chunk []byte, batch *Batch) bool {
 		c.close(CloseReason{Code: reasonClosed})
 		return false
 	}
-	c.server.stats.requests.Add(1)
+	batch.requests++
 	request := Request{ID: m.RequestID, Body: m.Body}
 	if len(m.Body) > largeRequest {
 		return c.serveLarge(batch, request)
 	}
+	before := batch.Len()
 	c.server.config.Service.Serve(batch, request)
+	batch.clock.pass(len(chunk), batch.Len()-before)
 	c.opener.Recycle()
 	return true
 }
@@ -214,7 +224,10 @@ func (c *Channel) serveLarge(batch *Batch, request Request) bool {
 		return false
 	}
 	defer func() { <-c.server.large }()
+	batch.clock.stale = true
+	batch.clock.look()
 	c.server.config.Service.Serve(batch, request)
+	batch.clock.stale = true
 	c.opener.Recycle()
 	return true
 }
