@@ -15,8 +15,9 @@ import (
 	"github.com/uahive/uahive/pki"
 )
 
-// What is asked for: nodes of the benchmark's address space, and the elements of an HD image.
-const firstScalar, firstArray, hd = 1001, 2001, 921_600
+// What is asked for: nodes of the benchmark's address space, the folder of 100 references among them, and the elements
+// of an HD image.
+const hundred, firstScalar, firstArray, hd = 1000, 1001, 2001, 921_600
 
 // counted is a connection that counts what passes.
 type counted struct {
@@ -110,10 +111,14 @@ func exchanges(c *client.Client) map[string]func(context.Context) error {
 	}
 	browse := func(ctx context.Context) error {
 		var resp ua.BrowseResponse
-		return c.Do(ctx, &ua.BrowseRequest{NodesToBrowse: []ua.BrowseDescription{{
-			NodeID: ua.NumericID(0, id.ObjectsFolder), ReferenceTypeID: ua.NumericID(0, id.HierarchicalReferences),
+		err := c.Do(ctx, &ua.BrowseRequest{NodesToBrowse: []ua.BrowseDescription{{
+			NodeID: ua.NumericID(1, hundred), ReferenceTypeID: ua.NumericID(0, id.HierarchicalReferences),
 			IncludeSubtypes: true, ResultMask: uint32(ua.BrowseResultMaskAll),
 		}}}, &resp)
+		if err == nil && resp.Results[0].StatusCode.IsBad() {
+			err = resp.Results[0].StatusCode
+		}
+		return err
 	}
 	return map[string]func(context.Context) error{
 		"read 1": read(firstScalar, 1), "read 100": read(firstScalar, 100), "write 1": write(firstScalar, ua.VariantOf(int32(1))),
