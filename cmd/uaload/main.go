@@ -72,6 +72,14 @@ var commands = []*command{
 		loadArray,
 	},
 	{
+		"subscribe", "watch values that change, and count every notification against what was written",
+		[]string{
+			"uaload subscribe -clients 10 -items 100 -rate 10",
+			"uaload subscribe -clients 100 -subscriptions 2 -items 10 -rate 100 -publishing 50ms -security Basic256Sha256/SignAndEncrypt",
+		},
+		loadSubscribe,
+	},
+	{
 		"sessions", "hold idle sessions with one subscription and one monitored item each",
 		[]string{"uaload sessions -sessions 1000 -pid $(pgrep -f 'uaload serve')"},
 		holdSessions,

@@ -27,6 +27,14 @@ func (t tally) into(names map[string]int64) {
 	}
 }
 
+// any is one of the statuses, for a message; Good if there is none.
+func (t tally) any() ua.StatusCode {
+	for status := range t {
+		return status
+	}
+	return ua.Good
+}
+
 // printErrors writes one line for each kind of failure.
 func printErrors(w io.Writer, errors map[string]int64) {
 	for _, name := range slices.Sorted(maps.Keys(errors)) {

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/uahive/uahive/client"
+	"github.com/uahive/uahive/codec/ua"
+)
+
+// writer is the session that changes the values that others watch: all of them
+// in one Write request, at a rate. It writes the same number to all, each time
+// one more than before.
+type writer struct {
+	// Immutable.
+	client  *client.Client
+	request *ua.WriteRequest
+	types   []ua.Variant // a value of each node
+	before  int64        // the number before the first one
+	begun   time.Time    // what sentAt counts from
+
+	// written is the highest number that was sent; it moves before it is sent.
+	written atomic.Int64
+	// sentAt is when the last numbers were sent, in nanoseconds: number n at n
+	// modulo its length.
+	sentAt [1 << 14]atomic.Int64
+
+	mu sync.Mutex
+	// Guarded by mu.
+	failed   []map[int64]bool // by node: numbers that the server did not take
+	errors   tally
+	failures int64
+	late     int64 // changes left out because the server was not done with the one before
+}
+
+// largestStart keeps the numbers within an Int32.
+const largestStart = 1 << 30
+
+// newWriter looks at the nodes: they must be there, be numbers, and take one.
+func newWriter(ctx context.Context, c *client.Client, nodes []ua.NodeID) (*writer, error) {
+	values, err := c.ReadValues(ctx, nodes...)
+	if err != nil {
+		return nil, err
+	}
+	w := &writer{client: c, request: new(ua.WriteRequest), failed: make([]map[int64]bool, len(nodes)), begun: time.Now()}
+	for i, dv := range values {
+		if dv.Status.IsBad() {
+			return nil, fmt.Errorf("node %v cannot be read: %w; name other nodes with -node and -nodes, or serve the benchmark's with \"uaload serve\"", nodes[i], dv.Status)
+		}
+		switch dv.Value.Type() {
+		case ua.TypeInt32, ua.TypeUInt32, ua.TypeInt64, ua.TypeUInt64, ua.TypeDouble:
+		default:
+			return nil, fmt.Errorf("node %v is %s; name nodes with -node that are Int32, UInt32, Int64, UInt64 or Double", nodes[i], kind(dv.Value))
+		}
+		if dv.Value.IsArray() {
+			return nil, fmt.Errorf("node %v is %s; name scalars with -node", nodes[i], kind(dv.Value))
+		}
+		n, _ := number(dv.Value)
+		w.before = max(w.before, n)
+		w.types = append(w.types, dv.Value)
+		w.request.NodesToWrite = append(w.request.NodesToWrite, ua.WriteValue{NodeID: nodes[i], AttributeID: ua.AttributeIDValue})
+	}
+	if w.before > largestStart {
+		w.before = 0
+	}
+	// A number that nobody waits for shows whether they can be written.
+	w.before++
+	if err := w.write(ctx, w.before); err != nil {
+		return nil, err
+	}
+	for i := range w.failed {
+		if len(w.failed[i]) > 0 {
+			return nil, fmt.Errorf("node %v cannot be written: %w", nodes[i], w.errors.any())
+		}
+	}
+	w.written.Store(w.before)
+	return w, nil
+}
+
+// nodes is the number of nodes that change.
+func (w *writer) nodes() int { return len(w.types) }
+
+// number is the value that a number was written as.
+func number(v ua.Variant) (int64, bool) {
+	if n, ok := v.Int(); ok {
+		return n, true
+	}
+	if n, ok := v.Uint(); ok {
+		return int64(n), true
+	}
+	f, ok := v.Float()
+	return int64(f), ok
+}
+
+// run writes until the context ends. An error is that of a request; Bad results
+// of nodes are counted.
+func (w *writer) run(ctx context.Context, rate float64) error {
+	period := time.Duration(float64(time.Second) / rate)
+	next := time.Now()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			return nil
+		}
+		n := w.written.Load() + 1
+		w.sentAt[n%int64(len(w.sentAt))].Store(int64(time.Since(w.begun)))
+		w.written.Store(n)
+		// Its own context, so that the last request is answered.
+		if err := w.write(context.WithoutCancel(ctx), n); err != nil {
+			return err
+		}
+		next = next.Add(period)
+		if over := time.Since(next); over > period {
+			skip := over / period
+			next = next.Add(skip * period)
+			w.mu.Lock()
+			w.late += int64(skip)
+			w.mu.Unlock()
+		}
+		timer.Reset(time.Until(next))
+	}
+}
+
+// write writes a number to all nodes.
+func (w *writer) write(ctx context.Context, n int64) error {
+	for i := range w.request.NodesToWrite {
+		v, err := like(w.types[i], n)
+		if err != nil {
+			return err
+		}
+		w.request.NodesToWrite[i].Value.Value = v
+	}
+	var resp ua.WriteResponse
+	err := w.client.Do(ctx, w.request, &resp)
+	if err == nil {
+		err = sameCount(w.nodes(), len(resp.Results))
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err != nil {
+		w.failures++
+		w.errors.add(ua.StatusOf(err))
+		for i := range w.failed {
+			w.forgive(i, n) // nobody knows whether it was written
+		}
+		return err
+	}
+	bad := false
+	for i, status := range resp.Results {
+		if status.IsBad() {
+			bad = true
+			w.errors.add(status)
+			w.forgive(i, n)
+		}
+	}
+	if bad {
+		w.failures++
+	}
+	return nil
+}
+
+// forgive notes that a number is not to be expected. The caller holds mu.
+func (w *writer) forgive(node int, n int64) {
+	if w.failed[node] == nil {
+		w.failed[node] = make(map[int64]bool)
+	}
+	w.failed[node][n] = true
+}
+
+// failedNumbers are by node the numbers that the server did not take. The writer
+// must have ended.
+func (w *writer) failedNumbers() []map[int64]bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.failed
+}
+
+// since is how long ago a number was sent.
+func (w *writer) since(n int64, now time.Time) time.Duration {
+	return now.Sub(w.begun) - time.Duration(w.sentAt[n%int64(len(w.sentAt))].Load())
+}
