@@ -11,8 +11,8 @@ import (
 
 // NodeSpec says what a new node is. Fields that do not apply to the class are
 // ignored; the zero value of a field gives the default that it states. The node
-// keeps the strings, slices and values: what came out of a receive buffer has
-// to be cloned.
+// keeps strings, slices and values: what came out of a receive buffer has to be
+// cloned. (It has copies of its names and of the text of a string id.)
 type NodeSpec struct {
 	// ID is the node's id. null: a number that is free in the namespace of
 	// the BrowseName.
@@ -116,7 +116,7 @@ func (s *Space) addNode(spec *NodeSpec) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n, err := s.newNode(spec)
+	n, err := s.newNode(spec, place.typeDef)
 	if err != nil {
 		return nil, err
 	}
@@ -233,11 +233,19 @@ func defaultReference(class uint8, parent *Node) uint32 {
 }
 
 // newNode makes the node without its references.
-func (s *Space) newNode(spec *NodeSpec) (*Node, error) {
+func (s *Space) newNode(spec *NodeSpec, typeDef *Node) (*Node, error) {
 	class := uint8(spec.Class)
 	n := emptyNode(s, class)
 	n.id = spec.ID
-	n.name, n.nameNS = spec.BrowseName.Name, spec.BrowseName.NamespaceIndex
+	display := spec.DisplayName
+	if display == (ua.LocalizedText{}) {
+		display.Text = spec.BrowseName.Name
+	}
+	n.described = s.describe(n, spec.BrowseName, display, typeDef)
+	if n.id.Type() == ua.IDTypeString {
+		// The text is kept once.
+		n.id = ua.StringID(n.id.Namespace(), n.described.idText())
+	}
 	if a, any := specAttrs(spec); any {
 		n.attrs.Store(&a)
 	}
@@ -256,7 +264,7 @@ func (s *Space) newNode(spec *NodeSpec) (*Node, error) {
 		})
 		return n, nil
 	}
-	initVariable(n.variable, spec, &sh)
+	initVariable(n.Variable(), spec, &sh)
 	return n, nil
 }
 
@@ -348,11 +356,7 @@ func specAttrs(spec *NodeSpec) (a attrs, any bool) {
 	if a.userWriteMask == 0 {
 		a.userWriteMask = a.writeMask
 	}
-	if spec.DisplayName.Locale != "" || spec.DisplayName.Text != spec.BrowseName.Name {
-		a.displayName = spec.DisplayName
-	}
-	any = a.description != (ua.LocalizedText{}) || a.displayName != (ua.LocalizedText{}) ||
-		a.writeMask != 0 || a.rolePermissions != nil || a.userRolePermissions != nil
+	any = a.description != (ua.LocalizedText{}) || a.writeMask != 0 || a.rolePermissions != nil || a.userRolePermissions != nil
 	if spec.AccessRestrictions != nil {
 		a.accessRestrictions, a.hasRestrictions, any = *spec.AccessRestrictions, true, true
 	}

@@ -12,10 +12,10 @@ func (v *Variable) InstrumentRange() (ua.Range, bool) { return v.rangeProperty("
 
 func (v *Variable) rangeProperty(name string) (ua.Range, bool) {
 	p := v.node.Property(name)
-	if p == nil || p.variable == nil {
+	if p == nil || p.Variable() == nil {
 		return ua.Range{}, false
 	}
-	r, ok := ua.As[*ua.Range](p.variable.Load().Value)
+	r, ok := ua.As[*ua.Range](p.Variable().Load().Value)
 	if !ok || r == nil {
 		return ua.Range{}, false
 	}

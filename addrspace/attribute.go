@@ -42,7 +42,7 @@ func (n *Node) Attribute(attribute ua.AttributeID) (ua.Variant, ua.StatusCode) {
 	}
 	switch n.class {
 	case classVariable:
-		return n.variable.attribute(attribute)
+		return n.Variable().attribute(attribute)
 	case classObject:
 		if attribute == ua.AttributeIDEventNotifier {
 			return ua.VariantOf(uint8(a.eventNotifier)), ua.Good

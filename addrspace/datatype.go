@@ -120,12 +120,9 @@ func (s *Space) EncodedDataType(encoding ua.NodeID) *Node {
 	if n.class == classDataType {
 		return n // some peers name the DataType itself
 	}
-	list := n.refs.Load()
-	if list == nil {
-		return nil
-	}
-	for i := range list.n.Load() {
-		if it := &list.items[i]; it.meta == refHasEncoding<<1|1 {
+	items := n.halves()
+	for i := range items {
+		if it := &items[i]; it.meta == refHasEncoding<<1|1 {
 			if t := it.target.Load(); t != nil && t.class == classDataType {
 				return t
 			}

@@ -29,6 +29,7 @@ func (s *Space) LoadNS0() error {
 	if err := l.addReferences(); err != nil {
 		return fmt.Errorf("addrspace: load namespace 0: %w", err)
 	}
+	l.describe()
 	if err := l.fillIn(); err != nil {
 		return fmt.Errorf("addrspace: load namespace 0: %w", err)
 	}
@@ -60,7 +61,7 @@ func (l *loader) addNodes() {
 			spec.AccessRestrictions = new(ua.AccessRestrictionType(row.Restrictions))
 		}
 		n := emptyNode(s, row.Class)
-		n.id, n.name = ns0ID(row.ID), row.BrowseName
+		n.id = ns0ID(row.ID)
 		if a, any := specAttrs(&spec); any {
 			n.attrs.Store(&a)
 		}
@@ -75,11 +76,9 @@ func (l *loader) addNodes() {
 // emptyNode allocates a node of a class, with its value cell if it has one.
 func emptyNode(s *Space, class uint8) *Node {
 	if class == classVariable {
-		vn := new(variableNode)
-		vn.node.variable = &vn.cell
-		vn.cell.node = &vn.node
-		vn.node.space, vn.node.class = s, class
-		return &vn.node
+		v := new(Variable)
+		v.node.space, v.node.class = s, class
+		return &v.node
 	}
 	return &Node{space: s, class: class}
 }
@@ -102,7 +101,9 @@ func (l *loader) addReferences() error {
 		degree[e.target]++
 	}
 	for n, d := range degree {
-		n.refs.Store(newRefList(d))
+		if d > len(n.short) {
+			n.refs.Store(newRefList(d))
+		}
 	}
 	for _, first := range []bool{true, false} {
 		for _, e := range edges {
@@ -119,6 +120,25 @@ func (l *loader) addReferences() error {
 		}
 	}
 	return nil
+}
+
+// describe encodes what a Browse says of each node, all into one piece of memory.
+func (l *loader) describe() {
+	var all []byte
+	ends := make([]int, len(l.nodes))
+	for i, n := range l.nodes {
+		row := &ns0.Nodes[i]
+		name, display := ua.QualifiedName{Name: row.BrowseName}, ua.LocalizedText{Text: row.DisplayName}
+		if display.Text == "" {
+			display.Text = row.BrowseName
+		}
+		all = appendDescription(all, n, name, display, n.TypeDefinition())
+		ends[i] = len(all)
+	}
+	text, start := description(all), 0
+	for i, n := range l.nodes {
+		n.described, start = text[start:ends[i]], ends[i]
+	}
 }
 
 // fillIn decodes values and definitions, which need the type tree.
@@ -181,7 +201,7 @@ func (l *loader) fillVariable(n *Node, row *ns0.Node) error {
 	if row.MinSampling > 0 {
 		spec.MinimumSamplingInterval = new(row.MinSampling)
 	}
-	initVariable(n.variable, &spec, &sh)
+	initVariable(n.Variable(), &spec, &sh)
 	return nil
 }
 

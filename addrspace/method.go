@@ -142,10 +142,10 @@ func (n *Node) OutputArguments() []ua.Argument { return n.arguments("OutputArgum
 
 func (n *Node) arguments(property string) []ua.Argument {
 	p := n.Property(property)
-	if p == nil || p.variable == nil {
+	if p == nil || p.Variable() == nil {
 		return nil
 	}
-	objects, ok := ua.As[[]ua.ExtensionObject](p.variable.Load().Value)
+	objects, ok := ua.As[[]ua.ExtensionObject](p.Variable().Load().Value)
 	if !ok {
 		return nil
 	}

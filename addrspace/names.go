@@ -1,9 +1,8 @@
 package addrspace
 
 import (
+	"hash/maphash"
 	"iter"
-
-	"github.com/cespare/xxhash/v2"
 
 	"github.com/uahive/uahive/codec/ua"
 )
@@ -16,9 +15,14 @@ import (
 // It is immutable. References beyond those it was made of are looked at one by
 // one, until they are so many that a new index is made.
 type nameIndex struct {
-	renames uint64           // the space's count of renamed nodes before it was made
-	first   map[uint64]int32 // hash of a name to the first position with it
-	next    []int32          // position to the next one with the same hash, or -1
+	renames uint64  // the space's count of renamed nodes before it was made
+	first   []int32 // by the low bits of a name's hash: the first position, or -1
+	next    []int32 // by position: the next one with the same bits, or -1
+}
+
+// find returns the first position where a name may stand, or -1.
+func (x *nameIndex) find(name ua.QualifiedName) int32 {
+	return x.first[hashName(name)&uint64(len(x.first)-1)]
 }
 
 const fewReferences = 128
@@ -30,6 +34,7 @@ func (n *Node) Named(name ua.QualifiedName, direction ua.BrowseDirection, types 
 	return func(yield func(*Node) bool) {
 		list := n.refs.Load()
 		if list == nil {
+			n.References().yieldAllNamed(0, name, direction, types, yield)
 			return
 		}
 		index := list.names.Load()
@@ -38,8 +43,7 @@ func (n *Node) Named(name ua.QualifiedName, direction ua.BrowseDirection, types 
 		index = list.nameIndex(index, &refs, n.space.renames.Load())
 		from := 0
 		if index != nil {
-			pos, ok := index.first[hashName(name)]
-			for ok && pos >= 0 {
+			for pos := index.find(name); pos >= 0; {
 				if !refs.yieldNamed(int(pos), name, direction, types, yield) {
 					return
 				}
@@ -47,10 +51,16 @@ func (n *Node) Named(name ua.QualifiedName, direction ua.BrowseDirection, types 
 			}
 			from = len(index.next)
 		}
-		for i := from; i < len(refs.items); i++ {
-			if !refs.yieldNamed(i, name, direction, types, yield) {
-				return
-			}
+		refs.yieldAllNamed(from, name, direction, types, yield)
+	}
+}
+
+func (r Refs) yieldAllNamed(from int, name ua.QualifiedName, direction ua.BrowseDirection, types *ReferenceTypes,
+	yield func(*Node) bool,
+) {
+	for i := from; i < len(r.items); i++ {
+		if !r.yieldNamed(i, name, direction, types, yield) {
+			return
 		}
 	}
 }
@@ -82,25 +92,27 @@ func (l *refList) nameIndex(index *nameIndex, refs *Refs, renames uint64) *nameI
 }
 
 func makeNameIndex(refs *Refs, renames uint64) *nameIndex {
-	index := &nameIndex{
-		renames: renames, first: make(map[uint64]int32, len(refs.items)), next: make([]int32, len(refs.items)),
+	buckets := fewReferences
+	for buckets < len(refs.items) {
+		buckets *= 2
+	}
+	index := &nameIndex{renames: renames, first: make([]int32, buckets), next: make([]int32, len(refs.items))}
+	for i := range index.first {
+		index.first[i] = -1
 	}
 	// From the end, so that each chain is in the order of the references.
 	for i := len(refs.items) - 1; i >= 0; i-- {
 		index.next[i] = -1
-		target := refs.items[i].target.Load()
-		if target == nil {
-			continue
+		if target := refs.items[i].target.Load(); target != nil {
+			first := &index.first[hashName(target.BrowseName())&uint64(buckets-1)]
+			index.next[i], *first = *first, int32(i)
 		}
-		h := hashName(target.BrowseName())
-		if later, ok := index.first[h]; ok {
-			index.next[i] = later
-		}
-		index.first[h] = int32(i)
 	}
 	return index
 }
 
+// hashName is seeded: where a program names nodes after what it was told, nobody
+// can choose names that share a chain.
 func hashName(name ua.QualifiedName) uint64 {
-	return mix(xxhash.Sum64String(name.Name) + uint64(name.NamespaceIndex))
+	return maphash.String(textSeed, name.Name) + uint64(name.NamespaceIndex)
 }

@@ -48,7 +48,7 @@ func (s *Space) AddNamespace(uri string) (uint16, error) {
 // publishNamespaces stores the table in the NamespaceArray variable. The
 // structure lock is held, so that a shorter table never overwrites a longer one.
 func (s *Space) publishNamespaces() {
-	if n := s.Node(ns0ID(id.Server_NamespaceArray)); n != nil && n.variable != nil {
-		n.variable.Store(ua.DataValue{Value: ua.SliceVariant(s.Namespaces())})
+	if n := s.Node(ns0ID(id.Server_NamespaceArray)); n != nil && n.Variable() != nil {
+		n.Variable().Store(ua.DataValue{Value: ua.SliceVariant(s.Namespaces())})
 	}
 }

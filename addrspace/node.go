@@ -2,6 +2,7 @@ package addrspace
 
 import (
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/uahive/uahive/codec/ua"
 )
@@ -12,35 +13,40 @@ import (
 // The struct is kept small because a plant may have a million of them: what
 // most nodes do not have is in attrs, which is nil for them, and a variable's
 // node and value cell are one allocation.
+//
+// What a Browse needs of a node stands together, and so does what a Read needs
+// of it and of the cell behind it: that is a cache line or two for each.
 type Node struct {
-	// immutable
-	id       ua.NodeID
-	name     string // text of the BrowseName that the node was added with
-	space    *Space
-	variable *Variable // nil unless the node is a Variable
-	nameNS   uint16
-	class    uint8
-
-	deleted atomic.Bool
+	// The node's references while they are few. refs is nil then; see halves.
+	short [2]ref
 
 	// replaced as a whole under the structure lock, read without a lock
 	refs  atomic.Pointer[refList]
+	space *Space // immutable
 	attrs atomic.Pointer[attrs]
+
+	// immutable
+	described description // the node as it was added
+	class     uint8
+
+	// state is the number of references in short, and whether the node was
+	// removed. Changed under the structure lock, read without a lock.
+	state atomic.Uint32
+
+	id ua.NodeID // immutable; the text of a string id is part of described
 }
 
-// variableNode is a Variable's node and cell in one allocation.
-type variableNode struct {
-	node Node
-	cell Variable
-}
+// The parts of Node.state.
+const (
+	stateShort   = 0x03
+	stateDeleted = 0x04
+)
 
 // attrs holds the attributes that most nodes do not have. A published attrs is
 // immutable: a change publishes a changed copy.
 type attrs struct {
-	browseName  ua.QualifiedName // set when renamed
-	displayName ua.LocalizedText // null: the BrowseName's text
+	described   description // replaces that of the node; "": it holds
 	description ua.LocalizedText
-	inverseName ua.LocalizedText
 
 	writeMask     ua.AttributeWriteMask
 	userWriteMask ua.AttributeWriteMask
@@ -49,6 +55,10 @@ type attrs struct {
 	userRolePermissions []ua.RolePermissionType // nil: not present
 	accessRestrictions  ua.AccessRestrictionType
 	hasRestrictions     bool
+
+	// displayName says that the DisplayName stays when the BrowseName changes,
+	// though both are the same now.
+	displayName bool
 
 	eventNotifier     ua.EventNotifierType
 	containsNoLoops   bool
@@ -59,11 +69,12 @@ type attrs struct {
 
 	method *Method
 	// Type nodes.
-	super      *Node
-	refIndex   uint32
-	definition ua.Structure // DataTypes; nil: not present
-	enum       []int32      // values of an EnumDefinition
-	varType    *variableTypeAttrs
+	inverseName ua.LocalizedText
+	super       *Node
+	refIndex    uint32
+	definition  ua.Structure // DataTypes; nil: not present
+	enum        []int32      // values of an EnumDefinition
+	varType     *variableTypeAttrs
 }
 
 // variableTypeAttrs are the value-like attributes of a VariableType.
@@ -105,33 +116,25 @@ func (n *Node) Space() *Space { return n.space }
 
 // Deleted reports whether the node was removed from its space. What else the
 // node says stays readable.
-func (n *Node) Deleted() bool { return n.deleted.Load() }
+func (n *Node) Deleted() bool { return n.state.Load()&stateDeleted != 0 }
 
 // Variable returns the value cell of a Variable node, and nil for every other
 // NodeClass.
-func (n *Node) Variable() *Variable { return n.variable }
+func (n *Node) Variable() *Variable {
+	if n.class != classVariable {
+		return nil
+	}
+	// emptyNode made it as the first field of its cell. A pointer instead would
+	// put every variable into the next size class of the allocator.
+	return (*Variable)(unsafe.Pointer(n))
+}
 
 // BrowseName returns the node's BrowseName.
-func (n *Node) BrowseName() ua.QualifiedName {
-	if a := n.attrs.Load(); a != nil && a.browseName.Name != "" {
-		return a.browseName
-	}
-	return ua.QualifiedName{NamespaceIndex: n.nameNS, Name: n.name}
-}
+func (n *Node) BrowseName() ua.QualifiedName { return n.description().browseName() }
 
 // DisplayName returns the node's DisplayName, which is the text of the
 // BrowseName unless something else was set.
-func (n *Node) DisplayName() ua.LocalizedText {
-	if a := n.attrs.Load(); a != nil {
-		if a.displayName != (ua.LocalizedText{}) {
-			return a.displayName
-		}
-		if a.browseName.Name != "" {
-			return ua.LocalizedText{Text: a.browseName.Name}
-		}
-	}
-	return ua.LocalizedText{Text: n.name}
-}
+func (n *Node) DisplayName() ua.LocalizedText { return n.description().displayName() }
 
 // EventNotifier returns the EventNotifier of an Object or View, which says
 // whether it can be subscribed for events.

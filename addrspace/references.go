@@ -1,7 +1,6 @@
 package addrspace
 
 import (
-	"iter"
 	"sync/atomic"
 
 	"github.com/uahive/uahive/codec/ua"
@@ -22,10 +21,11 @@ type ref struct {
 	mirror uint32               // position of the other half in the target's list
 }
 
-// refList is the append-only list of a node's references, in both directions.
-// Entries below n are published: they never move within this list, and only
-// their target may still change, to nil. When a list is full or mostly dead its
-// node gets a new one, and snapshots of the old one stay as they are.
+// refList is the append-only list of a node's references, in both directions,
+// once they are more than the node itself has room for. Entries below n are
+// published: they never move within this list, and only their target may still
+// change, to nil. When a list is full or mostly dead its node gets a new one,
+// and snapshots of the old one stay as they are.
 type refList struct {
 	n     atomic.Int32
 	dead  int32 // guarded by the structure lock
@@ -33,98 +33,35 @@ type refList struct {
 	names atomic.Pointer[nameIndex] // made by readers; nil for short lists
 }
 
-// smallRefList is a list and its first two entries in one allocation: most
-// variables have a type definition and a parent and nothing else.
-type smallRefList struct {
-	list  refList
-	first [2]ref
-}
+// noRefs is the list of a node that has no references any more. It is never
+// added to. The node's own places cannot be used a second time, since there may
+// be snapshots of them.
+var noRefs refList
 
-func newRefList(capacity int) *refList {
-	if capacity <= 2 {
-		s := new(smallRefList)
-		s.list.items = s.first[:]
-		return &s.list
+func newRefList(capacity int) *refList { return &refList{items: make([]ref, capacity)} }
+
+// halves returns the published references of the node. Most variables have a
+// type definition and a parent and nothing else: those stand in the node itself.
+func (n *Node) halves() []ref {
+	if list := n.refs.Load(); list != nil {
+		return list.items[:list.n.Load()]
 	}
-	return &refList{items: make([]ref, capacity)}
+	return n.short[:n.state.Load()&stateShort]
 }
 
-// Refs is a snapshot of a node's references in the order in which they were
-// added. It is a small value; the zero Refs is empty. It stays valid for as
-// long as it is kept, also when the node changes or goes away.
-type Refs struct {
-	items []ref
-	types []*Node
-}
-
-// References returns a snapshot of all references of the node in both
-// directions. It allocates nothing and takes no lock.
-func (n *Node) References() Refs {
-	list := n.refs.Load()
-	if list == nil {
-		return Refs{}
+// deadRefs returns how many of the published references were removed. The
+// structure lock is held.
+func (n *Node) deadRefs() int {
+	if list := n.refs.Load(); list != nil {
+		return int(list.dead)
 	}
-	// The types are loaded after the length, so that every type an entry
-	// names is in the table.
-	items := list.items[:list.n.Load()]
-	return Refs{items: items, types: *n.space.refTypes.Load()}
-}
-
-// Len returns the number of positions. Positions of removed references count.
-func (r Refs) Len() int { return len(r.items) }
-
-// At returns the reference at a position below Len; ok is false when it was
-// removed since.
-func (r Refs) At(pos int) (reference Reference, ok bool) {
-	it := &r.items[pos]
-	target := it.target.Load()
-	if target == nil {
-		return Reference{}, false
-	}
-	return Reference{Type: r.types[it.meta>>1], Target: target, Inverse: it.meta&1 != 0}, true
-}
-
-// All yields the references with their positions.
-func (r Refs) All() iter.Seq2[int, Reference] {
-	return func(yield func(int, Reference) bool) {
-		for i := range r.items {
-			if x, ok := r.At(i); ok && !yield(i, x) {
-				return
-			}
+	dead := 0
+	for i := range n.state.Load() & stateShort {
+		if n.short[i].target.Load() == nil {
+			dead++
 		}
 	}
-}
-
-// Next finds the first reference at or after pos that goes in the given
-// direction and whose type is in types (nil: every type). It returns the
-// position after it, at which the next call continues; ok is false when there
-// is none, and next is then Len. A browse continuation point keeps a Refs and
-// such a position.
-func (r Refs) Next(pos int, direction ua.BrowseDirection, types *ReferenceTypes) (reference Reference, next int, ok bool) {
-	for i := max(pos, 0); i < len(r.items); i++ {
-		if x, ok := r.match(i, direction, types); ok {
-			return x, i + 1, true
-		}
-	}
-	return Reference{}, len(r.items), false
-}
-
-// match returns the reference at a position if it is still there, goes in the
-// given direction, and is of one of the types (nil: all).
-func (r *Refs) match(i int, direction ua.BrowseDirection, types *ReferenceTypes) (Reference, bool) {
-	it := &r.items[i]
-	inverse := it.meta&1 != 0
-	if direction != ua.BrowseDirectionBoth && inverse != (direction == ua.BrowseDirectionInverse) {
-		return Reference{}, false
-	}
-	if types != nil && !types.hasIndex(it.meta>>1) {
-		return Reference{}, false
-	}
-	target := it.target.Load()
-	if target == nil {
-		return Reference{}, false
-	}
-	return Reference{Type: r.types[it.meta>>1], Target: target, Inverse: inverse}, true
+	return dead
 }
 
 // AddReference adds the reference source -> target in both directions. All
@@ -201,6 +138,9 @@ func (s *Space) link(src, typ, dst *Node) error {
 		}
 	}
 	s.linkUnchecked(src, meta, dst)
+	if meta>>1 == refHasTypeDefinition {
+		src.retype()
+	}
 	return nil
 }
 
@@ -211,36 +151,53 @@ func (s *Space) linkUnchecked(src *Node, meta uint32, dst *Node) {
 		// The second append may move the first, but never apart from it.
 		appendRef(src, src, meta)
 		b := appendRef(src, src, meta|1)
-		list := src.refs.Load()
-		list.items[b-1].mirror, list.items[b].mirror = b, b-1
+		items := src.halves()
+		items[b-1].mirror, items[b].mirror = b, b-1
 		return
 	}
 	b := appendRef(dst, src, meta|1)
 	a := appendRef(src, dst, meta)
-	src.refs.Load().items[a].mirror = b
-	dst.refs.Load().items[b].mirror = a
+	src.halves()[a].mirror = b
+	dst.halves()[b].mirror = a
 }
 
 // unlink removes the reference at a position of a node's list, both halves.
 func (s *Space) unlink(n *Node, pos uint32) {
-	list := n.refs.Load()
-	it := &list.items[pos]
+	it := &n.halves()[pos]
 	other, mirror, meta := it.target.Load(), it.mirror, it.meta
-	if meta>>1 == refHasSubtype {
-		if meta&1 != 0 {
-			s.clearSupertype(n)
-		} else {
-			s.clearSupertype(other)
-		}
+	source, target := n, other
+	if meta&1 != 0 {
+		source, target = other, n
 	}
-	olist := other.refs.Load()
-	it.target.Store(nil)
-	list.dead++
-	olist.items[mirror].target.Store(nil)
-	olist.dead++
+	if meta>>1 == refHasSubtype {
+		s.clearSupertype(target)
+	}
+	n.kill(pos)
+	other.kill(mirror)
+	if meta>>1 == refHasTypeDefinition {
+		source.retype()
+	}
 	compactRefs(n)
 	if other != n {
 		compactRefs(other)
+	}
+}
+
+// kill marks one half as removed.
+func (n *Node) kill(pos uint32) {
+	it := &n.halves()[pos]
+	target := it.target.Load()
+	it.target.Store(nil)
+	list := n.refs.Load()
+	if list == nil {
+		return
+	}
+	list.dead++
+	// The places of the node itself still have what came first, for snapshots.
+	for i := range n.short {
+		if old := &n.short[i]; old.meta == it.meta && old.target.Load() == target {
+			old.target.Store(nil)
+		}
 	}
 }
 
@@ -249,12 +206,9 @@ func (s *Space) unlink(n *Node, pos uint32) {
 // It does not go through unlink: the node's own list is dropped as a whole and
 // needs no compaction on the way.
 func (s *Space) unlinkAll(n *Node) {
-	list := n.refs.Load()
-	if list == nil {
-		return
-	}
-	for i := range list.n.Load() {
-		it := &list.items[i]
+	items := n.halves()
+	for i := range items {
+		it := &items[i]
 		other := it.target.Load()
 		if other == nil {
 			continue
@@ -270,32 +224,33 @@ func (s *Space) unlinkAll(n *Node) {
 		if other == n {
 			continue // its other half is met on this same walk
 		}
-		olist := other.refs.Load()
-		olist.items[it.mirror].target.Store(nil)
-		olist.dead++
+		other.kill(it.mirror)
+		if it.meta == refHasTypeDefinition<<1|1 {
+			other.retype()
+		}
 		compactRefs(other)
 	}
-	n.refs.Store(nil)
+	n.refs.Store(&noRefs)
+	for i := range n.short {
+		n.short[i].target.Store(nil)
+	}
 }
 
 // find returns the position in src's list of the reference (meta, dst). It
 // looks through the shorter of the two lists, so that adding the n-th child to
 // a folder costs as much as adding the first.
 func find(src *Node, meta uint32, dst *Node) (pos uint32, ok bool) {
-	a, b := src.refs.Load(), dst.refs.Load()
-	if a == nil || b == nil {
-		return 0, false
-	}
-	if a.n.Load() <= b.n.Load() {
-		for i := range a.n.Load() {
-			if it := &a.items[i]; it.meta == meta && it.target.Load() == dst {
+	a, b := src.halves(), dst.halves()
+	if len(a) <= len(b) {
+		for i := range a {
+			if it := &a[i]; it.meta == meta && it.target.Load() == dst {
 				return uint32(i), true
 			}
 		}
 		return 0, false
 	}
-	for i := range b.n.Load() {
-		if it := &b.items[i]; it.meta == meta|1 && it.target.Load() == src {
+	for i := range b {
+		if it := &b[i]; it.meta == meta|1 && it.target.Load() == src {
 			return it.mirror, true
 		}
 	}
@@ -306,10 +261,15 @@ func find(src *Node, meta uint32, dst *Node) (pos uint32, ok bool) {
 func appendRef(n, target *Node, meta uint32) uint32 {
 	list := n.refs.Load()
 	if list == nil {
-		list = newRefList(1)
-		n.refs.Store(list)
-	} else if int(list.n.Load()) == len(list.items) {
-		list = rebuildRefs(n, list, 1)
+		if pos := n.state.Load() & stateShort; int(pos) < len(n.short) {
+			n.short[pos].meta = meta
+			n.short[pos].target.Store(target)
+			n.state.Add(1)
+			return pos
+		}
+	}
+	if list == nil || int(list.n.Load()) == len(list.items) {
+		list = rebuildRefs(n, 1)
 	}
 	pos := list.n.Load()
 	it := &list.items[pos]
@@ -323,34 +283,36 @@ func appendRef(n, target *Node, meta uint32) uint32 {
 // greater part, so that the cost is spread over the removals that caused it.
 func compactRefs(n *Node) {
 	list := n.refs.Load()
+	if list == nil {
+		return
+	}
 	if live := list.n.Load() - list.dead; live == 0 {
-		n.refs.Store(nil)
+		n.refs.Store(&noRefs)
 	} else if list.dead > 16 && list.dead > live {
-		rebuildRefs(n, list, 0)
+		rebuildRefs(n, 0)
 	}
 }
 
 // rebuildRefs copies the live entries into a new list with room for more,
 // tells their other halves where they are now, and publishes it.
-func rebuildRefs(n *Node, old *refList, room int) *refList {
-	count := int(old.n.Load())
-	live := count - int(old.dead)
-	list := newRefList(refCapacity(live + room))
-	if old.dead == 0 {
-		for i := range count {
-			copyRef(&list.items[i], &old.items[i])
+func rebuildRefs(n *Node, room int) *refList {
+	old, dead := n.halves(), n.deadRefs()
+	list := newRefList(refCapacity(len(old) - dead + room))
+	if dead == 0 {
+		for i := range old {
+			copyRef(&list.items[i], &old[i])
 		}
-		list.n.Store(int32(count))
+		list.n.Store(int32(len(old)))
 		n.refs.Store(list)
 		return list
 	}
-	moved := make([]uint32, count)
+	moved := make([]uint32, len(old))
 	var p uint32
-	for i := range count {
-		if old.items[i].target.Load() == nil {
+	for i := range old {
+		if old[i].target.Load() == nil {
 			continue
 		}
-		copyRef(&list.items[p], &old.items[i])
+		copyRef(&list.items[p], &old[i])
 		moved[i] = p
 		p++
 	}
@@ -359,7 +321,7 @@ func rebuildRefs(n *Node, old *refList, room int) *refList {
 		if t := it.target.Load(); t == n {
 			it.mirror = moved[it.mirror]
 		} else {
-			t.refs.Load().items[it.mirror].mirror = i
+			t.halves()[it.mirror].mirror = i
 		}
 	}
 	list.n.Store(int32(p))
@@ -373,18 +335,19 @@ func copyRef(dst, src *ref) {
 }
 
 // refCapacity rounds a needed capacity up: doubling while small, then by a
-// quarter, which is what bounds the slack of a folder with a million children.
+// quarter and, in a folder of a hundred thousand, by an eighth, which is what
+// bounds the slack of a folder with a million children.
 func refCapacity(n int) int {
 	switch {
-	case n <= 2:
-		return 2
 	case n <= 1024:
 		c := 4
 		for c < n {
 			c *= 2
 		}
 		return c
-	default:
+	case n <= 100_000:
 		return n + n/4
+	default:
+		return n + n/8
 	}
 }

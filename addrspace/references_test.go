@@ -118,31 +118,31 @@ func TestReferencesFollowANaiveModel(t *testing.T) {
 
 // checkMirrors verifies that the two halves of every reference know each other.
 func checkMirrors(t interface{ Fatalf(string, ...any) }, s *Space) {
-	table := s.index.table.Load()
-	for i := range table.slots {
-		n := table.slots[i].Load()
-		if n == nil || n == removedNode {
-			continue
-		}
-		list := n.refs.Load()
-		if list == nil {
-			continue
-		}
-		dead := int32(0)
-		for pos := range list.n.Load() {
-			it := &list.items[pos]
+	for n := range s.index.table.Load().all() {
+		dead := 0
+		items := n.halves()
+		for pos := range items {
+			it := &items[pos]
 			other := it.target.Load()
 			if other == nil {
 				dead++
 				continue
 			}
-			back := &other.refs.Load().items[it.mirror]
+			back := &other.halves()[it.mirror]
 			if back.target.Load() != n || back.mirror != uint32(pos) || back.meta != it.meta^1 {
 				t.Fatalf("%v position %d: the other half at %v does not point back", n.id, pos, other.id)
 			}
 		}
-		if dead != list.dead {
-			t.Fatalf("%v counts %d removed references, has %d", n.id, list.dead, dead)
+		if dead != n.deadRefs() {
+			t.Fatalf("%v counts %d removed references, has %d", n.id, n.deadRefs(), dead)
+		}
+		// What a Browse says of the node is what its parts say.
+		var d description
+		s.mu.Lock()
+		d = s.describe(n, n.BrowseName(), n.DisplayName(), n.TypeDefinition())
+		s.mu.Unlock()
+		if d != n.description() {
+			t.Fatalf("%v is described by %x, want %x", n.id, n.description(), d)
 		}
 	}
 }
@@ -188,7 +188,7 @@ func TestSnapshotKeepsItsOrderWhileTheNodeChanges(t *testing.T) {
 		if err := s.AddReference(folder.id, organizes, n.id); err != nil {
 			t.Fatal(err)
 		}
-		names = append(names, n.name)
+		names = append(names, n.BrowseName().Name)
 	}
 	types, ok := s.ReferenceTypes(ns0ID(id.HierarchicalReferences), true)
 	if !ok {
@@ -202,7 +202,7 @@ func TestSnapshotKeepsItsOrderWhileTheNodeChanges(t *testing.T) {
 		if !ok {
 			break
 		}
-		got = append(got, r.Target.name)
+		got = append(got, r.Target.BrowseName().Name)
 		pos = next
 		// While browsing: a new child at each step, and the first one goes.
 		n := object(t, s, fmt.Sprintf("New%03d", step), ua.NodeID{})

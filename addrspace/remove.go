@@ -73,7 +73,7 @@ func (s *Space) removeNode(n *Node) ModelChange {
 	if t := n.TypeDefinition(); t != nil {
 		change.Type = t.id
 	}
-	n.deleted.Store(true)
+	n.state.Or(stateDeleted)
 	s.unlinkAll(n)
 	s.index.remove(n)
 	return change
@@ -81,8 +81,8 @@ func (s *Space) removeNode(n *Node) ModelChange {
 
 // removed tells whom it concerns, without the structure lock.
 func (s *Space) removed(n *Node, change ModelChange) {
-	if n.variable != nil {
-		n.variable.gone()
+	if v := n.Variable(); v != nil {
+		v.gone()
 	}
 	s.notifyModel(change)
 }

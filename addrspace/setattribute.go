@@ -103,11 +103,16 @@ func (n *Node) setAttribute(attribute ua.AttributeID, value ua.Variant) (status 
 		if name.Name == "" || len(name.Name) > s.limits.BrowseNameLength || int(name.NamespaceIndex) >= len(s.Namespaces()) {
 			return ua.BadBrowseNameInvalid, false
 		}
-		n.update(func(a *attrs) { a.browseName = name })
+		n.rename(name)
 		s.renames.Add(1)
 		return ua.Good, false
 	case ua.AttributeIDDisplayName:
-		return set(n, value, func(a *attrs, v ua.LocalizedText) { a.displayName = v }), false
+		name, ok := ua.As[ua.LocalizedText](value)
+		if !ok {
+			return ua.BadTypeMismatch, false
+		}
+		n.setDisplayName(name)
+		return ua.Good, false
 	case ua.AttributeIDDescription:
 		return set(n, value, func(a *attrs, v ua.LocalizedText) { a.description = v }), false
 	case ua.AttributeIDWriteMask:
@@ -123,7 +128,7 @@ func (n *Node) setAttribute(attribute ua.AttributeID, value ua.Variant) (status 
 	}
 	switch n.class {
 	case classVariable:
-		return n.variable.setAttribute(attribute, value)
+		return n.Variable().setAttribute(attribute, value)
 	case classVariableType:
 		return n.setVariableTypeAttribute(attribute, value)
 	}

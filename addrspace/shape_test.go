@@ -145,23 +145,18 @@ func TestDataTypeKinds(t *testing.T) {
 // node to its DataType.
 func TestNS0TypesAreComplete(t *testing.T) {
 	s := newSpace(t)
-	table := s.index.table.Load()
 	encodings := 0
-	for i := range table.slots {
-		n := table.slots[i].Load()
-		if n == nil {
-			continue
-		}
+	for n := range s.index.table.Load().all() {
 		switch n.class {
 		case classDataType:
 			if kind, builtin := n.typeKind(); kind == kindUnknown {
-				t.Errorf("DataType %v %s is a %v", n.id, n.name, builtin)
+				t.Errorf("DataType %v %s is a %v", n.id, n.BrowseName().Name, builtin)
 			}
 		case classObject, classVariable:
 			if n.TypeDefinition() == nil {
-				t.Errorf("%v %s has no type definition", n.id, n.name)
+				t.Errorf("%v %s has no type definition", n.id, n.BrowseName().Name)
 			}
-			if n.name == "Default Binary" {
+			if n.BrowseName().Name == "Default Binary" {
 				encodings++
 				if s.EncodedDataType(n.id) == nil {
 					t.Errorf("%v encodes nothing", n.id)

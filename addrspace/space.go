@@ -30,8 +30,9 @@ type Space struct {
 	renames    atomic.Uint64 // counts changes of BrowseNames; see nameIndex
 
 	// mu serialises all changes of nodes, references and attributes.
-	mu     sync.Mutex
-	nextID map[uint16]uint32 // guarded by mu
+	mu      sync.Mutex
+	nextID  map[uint16]uint32 // guarded by mu
+	scratch []byte            // guarded by mu; where descriptions are encoded
 
 	// view is held for writing while a transaction commits.
 	view sync.RWMutex

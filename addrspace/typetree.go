@@ -166,13 +166,10 @@ func (n *Node) TypeDefinition() *Node {
 	if n.class != classObject && n.class != classVariable {
 		return nil
 	}
-	list := n.refs.Load()
-	if list == nil {
-		return nil
-	}
 	// It is the first reference of every node that was added with one.
-	for i := range list.n.Load() {
-		if it := &list.items[i]; it.meta == refHasTypeDefinition<<1 {
+	items := n.halves()
+	for i := range items {
+		if it := &items[i]; it.meta == refHasTypeDefinition<<1 {
 			if t := it.target.Load(); t != nil {
 				return t
 			}

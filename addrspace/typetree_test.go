@@ -49,9 +49,8 @@ func TestReferenceTypeSets(t *testing.T) {
 			if !ok {
 				t.Fatal(root)
 			}
-			for i := range table.slots {
-				n := table.slots[i].Load()
-				if n == nil || n.class != classReferenceType {
+			for n := range table.all() {
+				if n.class != classReferenceType {
 					continue
 				}
 				want := n.id == ns0ID(root) || sub && s.IsSubtypeOf(n.id, ns0ID(root))

@@ -11,6 +11,8 @@ import (
 // Variable is the value cell of a Variable node: one DataValue, what may be
 // stored in it, who may, and who is told.
 type Variable struct {
+	node Node // comes first; see [Node.Variable]
+
 	// What a Read of a number needs stands together: with the node in front of
 	// it, all of that is two cache lines.
 	//
@@ -22,8 +24,6 @@ type Variable struct {
 	meta   atomic.Uint64 // status, picoseconds, and the type if it is a number
 	bits   atomic.Uint64 // of a number
 	stamp  atomic.Int64  // SourceTimestamp
-
-	node *Node // immutable
 
 	// mu guards the value. It is held for a copy, never across a call.
 	mu    sync.Mutex
@@ -67,7 +67,7 @@ func (v *Variable) configure(change func(*variableConfig)) {
 }
 
 // Node returns the node that the cell belongs to.
-func (v *Variable) Node() *Node { return v.node }
+func (v *Variable) Node() *Node { return &v.node }
 
 // DataType returns the DataType attribute.
 func (v *Variable) DataType() ua.NodeID { return v.dataType.Load().id }

@@ -73,14 +73,11 @@ func (s *Service) checkBrowse(req *ua.BrowseRequest) ua.StatusCode {
 // keeps: a snapshot of the references, so that paging sees neither doubles nor
 // holes while nodes come and go.
 type cursor struct {
-	refs      addrspace.Refs
-	extra     []ua.ReferenceDescription // of a manager, after the node's own
-	pos       int
-	direction ua.BrowseDirection
-	types     *addrspace.ReferenceTypes
-	classes   uint32
-	mask      ua.BrowseResultMask
-	most      int
+	refs   addrspace.Refs
+	extra  []ua.ReferenceDescription // of a manager, after the node's own
+	pos    int                       // in refs, then in extra
+	filter addrspace.Filter
+	most   int
 }
 
 // cursor checks a BrowseDescription and starts at its first reference.
@@ -96,10 +93,14 @@ func (s *Service) cursor(d *ua.BrowseDescription, requested uint32) (c cursor, c
 	if !ok {
 		return c, ua.BadReferenceTypeIDInvalid
 	}
-	return cursor{
-		refs: node.References(), direction: d.BrowseDirection, types: types, classes: d.NodeClassMask,
-		mask: ua.BrowseResultMask(d.ResultMask), most: s.pageSize(requested),
-	}, ua.Good
+	return cursor{refs: node.References(), filter: filterOf(d, types), most: s.pageSize(requested)}, ua.Good
+}
+
+func filterOf(d *ua.BrowseDescription, types *addrspace.ReferenceTypes) addrspace.Filter {
+	return addrspace.Filter{
+		Direction: d.BrowseDirection, Types: types,
+		Classes: ua.NodeClass(d.NodeClassMask), Mask: ua.BrowseResultMask(d.ResultMask),
+	}
 }
 
 func (s *Service) pageSize(requested uint32) int {
@@ -110,33 +111,24 @@ func (s *Service) pageSize(requested uint32) int {
 	return most
 }
 
-// next returns the next reference that fits the filters.
-func (c *cursor) next() (ref addrspace.Reference, extra *ua.ReferenceDescription, ok bool) {
-	for c.pos < c.refs.Len() {
-		var found bool
-		ref, c.pos, found = c.refs.Next(c.pos, c.direction, c.types)
-		if found && c.wants(ref.Target.Class()) {
-			return ref, nil, true
-		}
+// appendPage appends the next references that pass the filter, at most so many
+// as a page has, and returns how many they are.
+func (c *cursor) appendPage(dst []byte) (_ []byte, count int) {
+	if c.pos < c.refs.Len() {
+		dst, c.pos, count = c.refs.AppendTo(dst, c.pos, &c.filter, c.most)
 	}
-	if i := c.pos - c.refs.Len(); i >= 0 && i < len(c.extra) {
+	for ; count < c.most && c.more(); count++ {
+		dst = c.extra[c.pos-c.refs.Len()].AppendTo(dst)
 		c.pos++
-		return ref, &c.extra[i], true
 	}
-	return ref, nil, false
+	return dst, count
 }
 
-// wants reports whether a target's class passes the filter; 0 passes all
-// (Part 4, 5.9.2.2).
-func (c *cursor) wants(class ua.NodeClass) bool {
-	return c.classes == 0 || c.classes&uint32(class) != 0
-}
-
-// more reports whether another reference would follow.
+// more moves on to the next reference that passes, and reports whether there is
+// one.
 func (c *cursor) more() bool {
-	ahead := *c
-	_, _, ok := ahead.next()
-	return ok
+	c.pos = c.refs.Skip(c.pos, &c.filter)
+	return c.pos < c.refs.Len()+len(c.extra)
 }
 
 // appendBrowse appends one BrowseResult (Part 4, 7.6). When references remain,
@@ -148,19 +140,7 @@ func (s *Session) appendBrowse(dst []byte, c *cursor) []byte {
 	dst = codec.AppendInt32(dst, -1)
 	countAt := len(dst)
 	dst = codec.AppendInt32(dst, 0)
-	count := 0
-	for count < c.most {
-		ref, extra, ok := c.next()
-		if !ok {
-			break
-		}
-		if extra != nil {
-			dst = extra.AppendTo(dst)
-		} else {
-			dst = appendReference(dst, ref, c.mask)
-		}
-		count++
-	}
+	dst, count := c.appendPage(dst)
 	if count == c.most && c.more() {
 		point, code := s.keepPoint(c)
 		if code != ua.Good {
@@ -181,41 +161,4 @@ func appendBrowseFailure(dst []byte, code ua.StatusCode) []byte {
 	dst = codec.AppendUint32(dst, uint32(code))
 	dst = codec.AppendInt32(dst, -1)           // continuation point
 	return append(dst, 0xFF, 0xFF, 0xFF, 0xFF) // references
-}
-
-// appendReference appends a ReferenceDescription (Part 4, 7.30) with the fields
-// that the mask asks for; the others are null.
-func appendReference(dst []byte, ref addrspace.Reference, mask ua.BrowseResultMask) []byte {
-	target := ref.Target
-	if mask&ua.BrowseResultMaskReferenceTypeID != 0 {
-		dst = ref.Type.ID().AppendTo(dst)
-	} else {
-		dst = ua.NodeID{}.AppendTo(dst)
-	}
-	dst = codec.AppendBool(dst, mask&ua.BrowseResultMaskIsForward != 0 && !ref.Inverse)
-	// A local ExpandedNodeId is encoded as the NodeId.
-	dst = target.ID().AppendTo(dst)
-	if mask&ua.BrowseResultMaskBrowseName != 0 {
-		name := target.BrowseName()
-		dst = name.AppendTo(dst)
-	} else {
-		dst = ua.QualifiedName{}.AppendTo(dst)
-	}
-	if mask&ua.BrowseResultMaskDisplayName != 0 {
-		name := target.DisplayName()
-		dst = name.AppendTo(dst)
-	} else {
-		dst = ua.LocalizedText{}.AppendTo(dst)
-	}
-	if mask&ua.BrowseResultMaskNodeClass != 0 {
-		dst = codec.AppendInt32(dst, int32(target.Class()))
-	} else {
-		dst = codec.AppendInt32(dst, 0)
-	}
-	if mask&ua.BrowseResultMaskTypeDefinition != 0 {
-		if t := target.TypeDefinition(); t != nil {
-			return t.ID().AppendTo(dst)
-		}
-	}
-	return ua.NodeID{}.AppendTo(dst)
 }

@@ -111,10 +111,7 @@ func (s *Service) filterOnly(d *ua.BrowseDescription, requested uint32) (c curso
 	if !ok {
 		return c, ua.BadReferenceTypeIDInvalid
 	}
-	return cursor{
-		direction: d.BrowseDirection, types: types, classes: d.NodeClassMask,
-		mask: ua.BrowseResultMask(d.ResultMask), most: s.pageSize(requested),
-	}, ua.Good
+	return cursor{filter: filterOf(d, types), most: s.pageSize(requested)}, ua.Good
 }
 
 // filterExtra keeps the references of a manager that fit, with the fields that
@@ -122,16 +119,16 @@ func (s *Service) filterOnly(d *ua.BrowseDescription, requested uint32) (c curso
 func (s *Service) filterExtra(refs []ua.ReferenceDescription, c *cursor) []ua.ReferenceDescription {
 	var kept []ua.ReferenceDescription
 	for _, ref := range refs {
-		if c.direction != ua.BrowseDirectionBoth && ref.IsForward != (c.direction == ua.BrowseDirectionForward) {
+		if c.filter.Direction != ua.BrowseDirectionBoth && ref.IsForward != (c.filter.Direction == ua.BrowseDirectionForward) {
 			continue
 		}
-		if t := s.config.Space.Node(ref.ReferenceTypeID); t == nil || !c.types.Has(t) {
+		if t := s.config.Space.Node(ref.ReferenceTypeID); t == nil || !c.filter.Types.Has(t) {
 			continue
 		}
-		if !c.wants(ref.NodeClass) {
+		if !c.filter.WantsClass(ref.NodeClass) {
 			continue
 		}
-		kept = append(kept, mask(ref, c.mask))
+		kept = append(kept, mask(ref, c.filter.Mask))
 	}
 	return kept
 }
