@@ -11,22 +11,11 @@ import "github.com/uahive/uahive/codec/ua"
 // after has words that belong together. A reader is fooled only if it sleeps in
 // between for exactly 2^31 stores. Writers hold mu, so that there is one at a time.
 
-// The layout of Variable.meta.
-const (
-	metaStatus      = 32 // shift of the status
-	metaPicoseconds = 16 // shift of SourcePicoseconds
-	metaType        = 0xff
-)
-
-func statusOf(meta uint64) ua.StatusCode { return ua.StatusCode(meta >> metaStatus) }
-
 // publish replaces the value and all that belongs to it. mu is held.
 func (v *Variable) publish(value ua.Variant, status ua.StatusCode, stamp ua.DateTime, picoseconds uint16) {
-	meta := uint64(status)<<metaStatus | uint64(picoseconds)<<metaPicoseconds
-	bits := uint64(0)
+	meta, bits := ua.NumberMeta(ua.TypeNull, status, picoseconds), uint64(0)
 	if value.IsNumber() {
-		meta |= uint64(value.Type())
-		bits = value.Bits()
+		meta, bits = ua.NumberMeta(value.Type(), status, picoseconds), value.Bits()
 	}
 	seq := v.seq.Load()
 	v.seq.Store(seq + 1)
@@ -39,12 +28,17 @@ func (v *Variable) publish(value ua.Variant, status ua.StatusCode, stamp ua.Date
 	v.value = value
 }
 
+// number returns the words of the value. Under mu they belong together.
+func (v *Variable) number() ua.Number {
+	return ua.Number{Meta: v.meta.Load(), Bits: v.bits.Load(), SourceTimestamp: ua.DateTime(v.stamp.Load())}
+}
+
 // load returns the value and all that belongs to it. mu is held.
 func (v *Variable) load() ua.DataValue {
-	meta := v.meta.Load()
+	n := v.number()
 	return ua.DataValue{
-		Value: v.value, Status: statusOf(meta),
-		SourceTimestamp: ua.DateTime(v.stamp.Load()), SourcePicoseconds: uint16(meta >> metaPicoseconds),
+		Value: v.value, Status: n.Status(),
+		SourceTimestamp: n.SourceTimestamp, SourcePicoseconds: n.SourcePicoseconds(),
 	}
 }
 
@@ -60,15 +54,9 @@ func (v *Variable) LoadNumber() (n ua.Number, ok bool) {
 		return n, false
 	}
 	seq := v.seq.Load()
-	meta := v.meta.Load()
-	n.Type = ua.TypeID(meta & metaType)
-	n.Bits = v.bits.Load()
-	n.SourceTimestamp = ua.DateTime(v.stamp.Load())
-	if v.seq.Load() != seq || seq&1 != 0 {
-		// Somebody stores at this very moment. The general way waits for that.
-		return ua.Number{}, false
+	n = v.number()
+	if seq&1 != 0 || v.seq.Load() != seq {
+		return n, false // somebody stores at this moment; the general way waits for that
 	}
-	n.Status = statusOf(meta)
-	n.SourcePicoseconds = uint16(meta >> metaPicoseconds)
-	return n, n.Type != ua.TypeNull
+	return n, n.Type() != ua.TypeNull
 }

@@ -21,7 +21,7 @@ type Variable struct {
 	seq    atomic.Uint32
 	access atomic.Uint32 // AccessLevelEx; its lowest byte is AccessLevel
 	config atomic.Pointer[variableConfig]
-	meta   atomic.Uint64 // status, picoseconds, and the type if it is a number
+	meta   atomic.Uint64 // ua.NumberMeta; no type unless the value is a number
 	bits   atomic.Uint64 // of a number
 	stamp  atomic.Int64  // SourceTimestamp
 
@@ -168,7 +168,7 @@ func (v *Variable) set(dv *ua.DataValue, rng ua.NumericRange, now ua.DateTime) (
 	}
 	stamp := dv.SourceTimestamp
 	if stamp == 0 {
-		if v.stamp.Load() != 0 && dv.Status == statusOf(v.meta.Load()) && sameValue(&v.value, &value) {
+		if v.stamp.Load() != 0 && dv.Status == v.number().Status() && sameValue(&v.value, &value) {
 			return false, ua.Good
 		}
 		if stamp = now; stamp == 0 {

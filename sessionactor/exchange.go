@@ -33,30 +33,21 @@ type exchange struct {
 	publish   ua.PublishRequest
 }
 
-// decode reads the request's parameters behind the header into a structure that
-// was generated for them, whose strings alias the receive buffer. The structure
-// is decoded whole, with its header, since that is how it was generated.
-func (x *exchange) decode(req ua.Structure) ua.StatusCode {
-	return x.decodeFrom(req, true)
+// decode reads the request's parameters into a structure that was generated for
+// them, whose strings alias the receive buffer. The header was decoded before.
+func (x *exchange) decode(req ua.Request) ua.StatusCode {
+	*req.Header() = x.header
+	req.DecodeParameters(&x.body)
+	return ua.StatusOf(x.body.Finish())
 }
 
-// decodeCopy is decode for handlers that keep the request: nothing aliases.
+// decodeCopy decodes the whole request for a handler that keeps it: nothing aliases.
 func (x *exchange) decodeCopy(req ua.Structure) ua.StatusCode {
-	return x.decodeFrom(req, false)
-}
-
-func (x *exchange) decodeFrom(req ua.Structure, alias bool) ua.StatusCode {
 	d := &x.body
 	d.Reset(x.raw, &x.service.decoding)
-	d.Alias(alias)
+	d.Alias(false)
 	req.DecodeFrom(d)
-	if err := d.Err(); err != nil {
-		return ua.StatusOf(err)
-	}
-	if d.Remaining() > 0 {
-		return ua.BadDecodingError
-	}
-	return ua.Good
+	return ua.StatusOf(d.Finish())
 }
 
 // begin starts the response with its type id and header; the caller appends the

@@ -112,7 +112,7 @@ func (s *Service) open(x *exchange, b *channelactor.Batch, req channelactor.Requ
 	}
 	x.session, x.entry, x.id, x.raw = nil, &unknownEntry, req.ID, req.Body
 	x.header = ua.RequestHeader{}
-	x.now, x.late = time.Now(), false
+	x.now, x.late = b.Now(), false
 }
 
 // maxScratch is the number of operations up to which a decoded request's memory

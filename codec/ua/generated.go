@@ -3,6 +3,8 @@ package ua
 import (
 	"strconv"
 	"strings"
+
+	"github.com/uahive/uahive/codec"
 )
 
 // This file holds what the generated code of this package calls, and the
@@ -12,6 +14,8 @@ import (
 type Request interface {
 	Structure
 	Header() *RequestHeader
+	// DecodeParameters reads what stands behind the header.
+	DecodeParameters(d *codec.Decoder)
 }
 
 // Response is implemented by the responses of all services.

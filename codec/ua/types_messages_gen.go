@@ -55,6 +55,11 @@ func (x *ActivateSessionRequest) appendDepth(dst []byte, depth int) []byte {
 // DecodeFrom reads the binary encoding, reusing the memory of x.
 func (x *ActivateSessionRequest) DecodeFrom(d *codec.Decoder) {
 	x.RequestHeader.DecodeFrom(d)
+	x.DecodeParameters(d)
+}
+
+// DecodeParameters reads what stands behind the header.
+func (x *ActivateSessionRequest) DecodeParameters(d *codec.Decoder) {
 	x.ClientSignature.DecodeFrom(d)
 	x.ClientSoftwareCertificates = grow(x.ClientSoftwareCertificates, d.ArrayLen(8))
 	for i := range x.ClientSoftwareCertificates {
@@ -158,6 +163,11 @@ func (x *AddNodesRequest) appendDepth(dst []byte, depth int) []byte {
 // DecodeFrom reads the binary encoding, reusing the memory of x.
 func (x *AddNodesRequest) DecodeFrom(d *codec.Decoder) {
 	x.RequestHeader.DecodeFrom(d)
+	x.DecodeParameters(d)
+}
+
+// DecodeParameters reads what stands behind the header.
+func (x *AddNodesRequest) DecodeParameters(d *codec.Decoder) {
 	x.NodesToAdd = grow(x.NodesToAdd, d.ArrayLen(21))
 	for i := range x.NodesToAdd {
 		x.NodesToAdd[i].DecodeFrom(d)
@@ -264,6 +274,11 @@ func (x *AddReferencesRequest) appendDepth(dst []byte, depth int) []byte {
 // DecodeFrom reads the binary encoding, reusing the memory of x.
 func (x *AddReferencesRequest) DecodeFrom(d *codec.Decoder) {
 	x.RequestHeader.DecodeFrom(d)
+	x.DecodeParameters(d)
+}
+
+// DecodeParameters reads what stands behind the header.
+func (x *AddReferencesRequest) DecodeParameters(d *codec.Decoder) {
 	x.ReferencesToAdd = grow(x.ReferencesToAdd, d.ArrayLen(15))
 	for i := range x.ReferencesToAdd {
 		x.ReferencesToAdd[i].DecodeFrom(d)
@@ -359,6 +374,11 @@ func (x *BrowseNextRequest) appendDepth(dst []byte, depth int) []byte {
 // DecodeFrom reads the binary encoding, reusing the memory of x.
 func (x *BrowseNextRequest) DecodeFrom(d *codec.Decoder) {
 	x.RequestHeader.DecodeFrom(d)
+	x.DecodeParameters(d)
+}
+
+// DecodeParameters reads what stands behind the header.
+func (x *BrowseNextRequest) DecodeParameters(d *codec.Decoder) {
 	x.ReleaseContinuationPoints = d.Bool()
 	x.ContinuationPoints = grow(x.ContinuationPoints, d.ArrayLen(4))
 	for i := range x.ContinuationPoints {
@@ -467,6 +487,11 @@ func (x *BrowseRequest) appendDepth(dst []byte, depth int) []byte {
 // DecodeFrom reads the binary encoding, reusing the memory of x.
 func (x *BrowseRequest) DecodeFrom(d *codec.Decoder) {
 	x.RequestHeader.DecodeFrom(d)
+	x.DecodeParameters(d)
+}
+
+// DecodeParameters reads what stands behind the header.
+func (x *BrowseRequest) DecodeParameters(d *codec.Decoder) {
 	x.View.DecodeFrom(d)
 	x.RequestedMaxReferencesPerNode = d.Uint32()
 	x.NodesToBrowse = grow(x.NodesToBrowse, d.ArrayLen(17))
@@ -620,6 +645,11 @@ func (x *CallRequest) appendDepth(dst []byte, depth int) []byte {
 // DecodeFrom reads the binary encoding, reusing the memory of x.
 func (x *CallRequest) DecodeFrom(d *codec.Decoder) {
 	x.RequestHeader.DecodeFrom(d)
+	x.DecodeParameters(d)
+}
+
+// DecodeParameters reads what stands behind the header.
+func (x *CallRequest) DecodeParameters(d *codec.Decoder) {
 	x.MethodsToCall = grow(x.MethodsToCall, d.ArrayLen(8))
 	for i := range x.MethodsToCall {
 		x.MethodsToCall[i].DecodeFrom(d)
@@ -719,6 +749,11 @@ func (x *CancelRequest) appendDepth(dst []byte, depth int) []byte {
 // DecodeFrom reads the binary encoding, reusing the memory of x.
 func (x *CancelRequest) DecodeFrom(d *codec.Decoder) {
 	x.RequestHeader.DecodeFrom(d)
+	x.DecodeParameters(d)
+}
+
+// DecodeParameters reads what stands behind the header.
+func (x *CancelRequest) DecodeParameters(d *codec.Decoder) {
 	x.RequestHandle = d.Uint32()
 }
 
@@ -781,6 +816,11 @@ func (x *CloseSecureChannelRequest) appendDepth(dst []byte, depth int) []byte {
 // DecodeFrom reads the binary encoding, reusing the memory of x.
 func (x *CloseSecureChannelRequest) DecodeFrom(d *codec.Decoder) {
 	x.RequestHeader.DecodeFrom(d)
+	x.DecodeParameters(d)
+}
+
+// DecodeParameters reads what stands behind the header.
+func (x *CloseSecureChannelRequest) DecodeParameters(d *codec.Decoder) {
 }
 
 // CloseSecureChannelResponse is the structure of that name.
@@ -841,6 +881,11 @@ func (x *CloseSessionRequest) appendDepth(dst []byte, depth int) []byte {
 // DecodeFrom reads the binary encoding, reusing the memory of x.
 func (x *CloseSessionRequest) DecodeFrom(d *codec.Decoder) {
 	x.RequestHeader.DecodeFrom(d)
+	x.DecodeParameters(d)
+}
+
+// DecodeParameters reads what stands behind the header.
+func (x *CloseSessionRequest) DecodeParameters(d *codec.Decoder) {
 	x.DeleteSubscriptions = d.Bool()
 }
 
@@ -913,6 +958,11 @@ func (x *CreateMonitoredItemsRequest) appendDepth(dst []byte, depth int) []byte 
 // DecodeFrom reads the binary encoding, reusing the memory of x.
 func (x *CreateMonitoredItemsRequest) DecodeFrom(d *codec.Decoder) {
 	x.RequestHeader.DecodeFrom(d)
+	x.DecodeParameters(d)
+}
+
+// DecodeParameters reads what stands behind the header.
+func (x *CreateMonitoredItemsRequest) DecodeParameters(d *codec.Decoder) {
 	x.SubscriptionID = d.Uint32()
 	x.TimestampsToReturn = TimestampsToReturn(d.Int32())
 	x.ItemsToCreate = grow(x.ItemsToCreate, d.ArrayLen(40))
@@ -1028,6 +1078,11 @@ func (x *CreateSessionRequest) appendDepth(dst []byte, depth int) []byte {
 // DecodeFrom reads the binary encoding, reusing the memory of x.
 func (x *CreateSessionRequest) DecodeFrom(d *codec.Decoder) {
 	x.RequestHeader.DecodeFrom(d)
+	x.DecodeParameters(d)
+}
+
+// DecodeParameters reads what stands behind the header.
+func (x *CreateSessionRequest) DecodeParameters(d *codec.Decoder) {
 	x.ClientDescription.DecodeFrom(d)
 	x.ServerURI = d.String()
 	x.EndpointURL = d.String()
@@ -1159,6 +1214,11 @@ func (x *CreateSubscriptionRequest) appendDepth(dst []byte, depth int) []byte {
 // DecodeFrom reads the binary encoding, reusing the memory of x.
 func (x *CreateSubscriptionRequest) DecodeFrom(d *codec.Decoder) {
 	x.RequestHeader.DecodeFrom(d)
+	x.DecodeParameters(d)
+}
+
+// DecodeParameters reads what stands behind the header.
+func (x *CreateSubscriptionRequest) DecodeParameters(d *codec.Decoder) {
 	x.RequestedPublishingInterval = d.Float64()
 	x.RequestedLifetimeCount = d.Uint32()
 	x.RequestedMaxKeepAliveCount = d.Uint32()
@@ -1239,6 +1299,11 @@ func (x *DeleteMonitoredItemsRequest) appendDepth(dst []byte, depth int) []byte 
 // DecodeFrom reads the binary encoding, reusing the memory of x.
 func (x *DeleteMonitoredItemsRequest) DecodeFrom(d *codec.Decoder) {
 	x.RequestHeader.DecodeFrom(d)
+	x.DecodeParameters(d)
+}
+
+// DecodeParameters reads what stands behind the header.
+func (x *DeleteMonitoredItemsRequest) DecodeParameters(d *codec.Decoder) {
 	x.SubscriptionID = d.Uint32()
 	x.MonitoredItemIDs = codec.ReadSlice(d, x.MonitoredItemIDs)
 }
@@ -1327,6 +1392,11 @@ func (x *DeleteNodesRequest) appendDepth(dst []byte, depth int) []byte {
 // DecodeFrom reads the binary encoding, reusing the memory of x.
 func (x *DeleteNodesRequest) DecodeFrom(d *codec.Decoder) {
 	x.RequestHeader.DecodeFrom(d)
+	x.DecodeParameters(d)
+}
+
+// DecodeParameters reads what stands behind the header.
+func (x *DeleteNodesRequest) DecodeParameters(d *codec.Decoder) {
 	x.NodesToDelete = grow(x.NodesToDelete, d.ArrayLen(3))
 	for i := range x.NodesToDelete {
 		x.NodesToDelete[i].DecodeFrom(d)
@@ -1420,6 +1490,11 @@ func (x *DeleteReferencesRequest) appendDepth(dst []byte, depth int) []byte {
 // DecodeFrom reads the binary encoding, reusing the memory of x.
 func (x *DeleteReferencesRequest) DecodeFrom(d *codec.Decoder) {
 	x.RequestHeader.DecodeFrom(d)
+	x.DecodeParameters(d)
+}
+
+// DecodeParameters reads what stands behind the header.
+func (x *DeleteReferencesRequest) DecodeParameters(d *codec.Decoder) {
 	x.ReferencesToDelete = grow(x.ReferencesToDelete, d.ArrayLen(8))
 	for i := range x.ReferencesToDelete {
 		x.ReferencesToDelete[i].DecodeFrom(d)
@@ -1506,6 +1581,11 @@ func (x *DeleteSubscriptionsRequest) appendDepth(dst []byte, depth int) []byte {
 // DecodeFrom reads the binary encoding, reusing the memory of x.
 func (x *DeleteSubscriptionsRequest) DecodeFrom(d *codec.Decoder) {
 	x.RequestHeader.DecodeFrom(d)
+	x.DecodeParameters(d)
+}
+
+// DecodeParameters reads what stands behind the header.
+func (x *DeleteSubscriptionsRequest) DecodeParameters(d *codec.Decoder) {
 	x.SubscriptionIDs = codec.ReadSlice(d, x.SubscriptionIDs)
 }
 
@@ -1597,6 +1677,11 @@ func (x *FindServersOnNetworkRequest) appendDepth(dst []byte, depth int) []byte 
 // DecodeFrom reads the binary encoding, reusing the memory of x.
 func (x *FindServersOnNetworkRequest) DecodeFrom(d *codec.Decoder) {
 	x.RequestHeader.DecodeFrom(d)
+	x.DecodeParameters(d)
+}
+
+// DecodeParameters reads what stands behind the header.
+func (x *FindServersOnNetworkRequest) DecodeParameters(d *codec.Decoder) {
 	x.StartingRecordID = d.Uint32()
 	x.MaxRecordsToReturn = d.Uint32()
 	x.ServerCapabilityFilter = grow(x.ServerCapabilityFilter, d.ArrayLen(4))
@@ -1700,6 +1785,11 @@ func (x *FindServersRequest) appendDepth(dst []byte, depth int) []byte {
 // DecodeFrom reads the binary encoding, reusing the memory of x.
 func (x *FindServersRequest) DecodeFrom(d *codec.Decoder) {
 	x.RequestHeader.DecodeFrom(d)
+	x.DecodeParameters(d)
+}
+
+// DecodeParameters reads what stands behind the header.
+func (x *FindServersRequest) DecodeParameters(d *codec.Decoder) {
 	x.EndpointURL = d.String()
 	x.LocaleIDs = grow(x.LocaleIDs, d.ArrayLen(4))
 	for i := range x.LocaleIDs {
@@ -1803,6 +1893,11 @@ func (x *GetEndpointsRequest) appendDepth(dst []byte, depth int) []byte {
 // DecodeFrom reads the binary encoding, reusing the memory of x.
 func (x *GetEndpointsRequest) DecodeFrom(d *codec.Decoder) {
 	x.RequestHeader.DecodeFrom(d)
+	x.DecodeParameters(d)
+}
+
+// DecodeParameters reads what stands behind the header.
+func (x *GetEndpointsRequest) DecodeParameters(d *codec.Decoder) {
 	x.EndpointURL = d.String()
 	x.LocaleIDs = grow(x.LocaleIDs, d.ArrayLen(4))
 	for i := range x.LocaleIDs {
@@ -1901,6 +1996,11 @@ func (x *HistoryReadRequest) appendDepth(dst []byte, depth int) []byte {
 // DecodeFrom reads the binary encoding, reusing the memory of x.
 func (x *HistoryReadRequest) DecodeFrom(d *codec.Decoder) {
 	x.RequestHeader.DecodeFrom(d)
+	x.DecodeParameters(d)
+}
+
+// DecodeParameters reads what stands behind the header.
+func (x *HistoryReadRequest) DecodeParameters(d *codec.Decoder) {
 	x.HistoryReadDetails.DecodeFrom(d)
 	x.TimestampsToReturn = TimestampsToReturn(d.Int32())
 	x.ReleaseContinuationPoints = d.Bool()
@@ -2010,6 +2110,11 @@ func (x *HistoryUpdateRequest) appendDepth(dst []byte, depth int) []byte {
 // DecodeFrom reads the binary encoding, reusing the memory of x.
 func (x *HistoryUpdateRequest) DecodeFrom(d *codec.Decoder) {
 	x.RequestHeader.DecodeFrom(d)
+	x.DecodeParameters(d)
+}
+
+// DecodeParameters reads what stands behind the header.
+func (x *HistoryUpdateRequest) DecodeParameters(d *codec.Decoder) {
 	x.HistoryUpdateDetails = grow(x.HistoryUpdateDetails, d.ArrayLen(3))
 	for i := range x.HistoryUpdateDetails {
 		x.HistoryUpdateDetails[i].DecodeFrom(d)
@@ -2120,6 +2225,11 @@ func (x *ModifyMonitoredItemsRequest) appendDepth(dst []byte, depth int) []byte 
 // DecodeFrom reads the binary encoding, reusing the memory of x.
 func (x *ModifyMonitoredItemsRequest) DecodeFrom(d *codec.Decoder) {
 	x.RequestHeader.DecodeFrom(d)
+	x.DecodeParameters(d)
+}
+
+// DecodeParameters reads what stands behind the header.
+func (x *ModifyMonitoredItemsRequest) DecodeParameters(d *codec.Decoder) {
 	x.SubscriptionID = d.Uint32()
 	x.TimestampsToReturn = TimestampsToReturn(d.Int32())
 	x.ItemsToModify = grow(x.ItemsToModify, d.ArrayLen(24))
@@ -2231,6 +2341,11 @@ func (x *ModifySubscriptionRequest) appendDepth(dst []byte, depth int) []byte {
 // DecodeFrom reads the binary encoding, reusing the memory of x.
 func (x *ModifySubscriptionRequest) DecodeFrom(d *codec.Decoder) {
 	x.RequestHeader.DecodeFrom(d)
+	x.DecodeParameters(d)
+}
+
+// DecodeParameters reads what stands behind the header.
+func (x *ModifySubscriptionRequest) DecodeParameters(d *codec.Decoder) {
 	x.SubscriptionID = d.Uint32()
 	x.RequestedPublishingInterval = d.Float64()
 	x.RequestedLifetimeCount = d.Uint32()
@@ -2375,6 +2490,11 @@ func (x *OpenSecureChannelRequest) appendDepth(dst []byte, depth int) []byte {
 // DecodeFrom reads the binary encoding, reusing the memory of x.
 func (x *OpenSecureChannelRequest) DecodeFrom(d *codec.Decoder) {
 	x.RequestHeader.DecodeFrom(d)
+	x.DecodeParameters(d)
+}
+
+// DecodeParameters reads what stands behind the header.
+func (x *OpenSecureChannelRequest) DecodeParameters(d *codec.Decoder) {
 	x.ClientProtocolVersion = d.Uint32()
 	x.RequestType = SecurityTokenRequestType(d.Int32())
 	x.SecurityMode = MessageSecurityMode(d.Int32())
@@ -2456,6 +2576,11 @@ func (x *PublishRequest) appendDepth(dst []byte, depth int) []byte {
 // DecodeFrom reads the binary encoding, reusing the memory of x.
 func (x *PublishRequest) DecodeFrom(d *codec.Decoder) {
 	x.RequestHeader.DecodeFrom(d)
+	x.DecodeParameters(d)
+}
+
+// DecodeParameters reads what stands behind the header.
+func (x *PublishRequest) DecodeParameters(d *codec.Decoder) {
 	x.SubscriptionAcknowledgements = grow(x.SubscriptionAcknowledgements, d.ArrayLen(8))
 	for i := range x.SubscriptionAcknowledgements {
 		x.SubscriptionAcknowledgements[i].DecodeFrom(d)
@@ -2569,6 +2694,11 @@ func (x *QueryFirstRequest) appendDepth(dst []byte, depth int) []byte {
 // DecodeFrom reads the binary encoding, reusing the memory of x.
 func (x *QueryFirstRequest) DecodeFrom(d *codec.Decoder) {
 	x.RequestHeader.DecodeFrom(d)
+	x.DecodeParameters(d)
+}
+
+// DecodeParameters reads what stands behind the header.
+func (x *QueryFirstRequest) DecodeParameters(d *codec.Decoder) {
 	x.View.DecodeFrom(d)
 	x.NodeTypes = grow(x.NodeTypes, d.ArrayLen(7))
 	for i := range x.NodeTypes {
@@ -2696,6 +2826,11 @@ func (x *QueryNextRequest) appendDepth(dst []byte, depth int) []byte {
 // DecodeFrom reads the binary encoding, reusing the memory of x.
 func (x *QueryNextRequest) DecodeFrom(d *codec.Decoder) {
 	x.RequestHeader.DecodeFrom(d)
+	x.DecodeParameters(d)
+}
+
+// DecodeParameters reads what stands behind the header.
+func (x *QueryNextRequest) DecodeParameters(d *codec.Decoder) {
 	x.ReleaseContinuationPoint = d.Bool()
 	x.ContinuationPoint = d.Bytes()
 }
@@ -2788,6 +2923,11 @@ func (x *ReadRequest) appendDepth(dst []byte, depth int) []byte {
 // DecodeFrom reads the binary encoding, reusing the memory of x.
 func (x *ReadRequest) DecodeFrom(d *codec.Decoder) {
 	x.RequestHeader.DecodeFrom(d)
+	x.DecodeParameters(d)
+}
+
+// DecodeParameters reads what stands behind the header.
+func (x *ReadRequest) DecodeParameters(d *codec.Decoder) {
 	x.MaxAge = d.Float64()
 	x.TimestampsToReturn = TimestampsToReturn(d.Int32())
 	x.NodesToRead = grow(x.NodesToRead, d.ArrayLen(16))
@@ -2896,6 +3036,11 @@ func (x *RegisterNodesRequest) appendDepth(dst []byte, depth int) []byte {
 // DecodeFrom reads the binary encoding, reusing the memory of x.
 func (x *RegisterNodesRequest) DecodeFrom(d *codec.Decoder) {
 	x.RequestHeader.DecodeFrom(d)
+	x.DecodeParameters(d)
+}
+
+// DecodeParameters reads what stands behind the header.
+func (x *RegisterNodesRequest) DecodeParameters(d *codec.Decoder) {
 	x.NodesToRegister = grow(x.NodesToRegister, d.ArrayLen(2))
 	for i := range x.NodesToRegister {
 		x.NodesToRegister[i].DecodeFrom(d)
@@ -2988,6 +3133,11 @@ func (x *RegisterServer2Request) appendDepth(dst []byte, depth int) []byte {
 // DecodeFrom reads the binary encoding, reusing the memory of x.
 func (x *RegisterServer2Request) DecodeFrom(d *codec.Decoder) {
 	x.RequestHeader.DecodeFrom(d)
+	x.DecodeParameters(d)
+}
+
+// DecodeParameters reads what stands behind the header.
+func (x *RegisterServer2Request) DecodeParameters(d *codec.Decoder) {
 	x.Server.DecodeFrom(d)
 	x.DiscoveryConfiguration = grow(x.DiscoveryConfiguration, d.ArrayLen(3))
 	for i := range x.DiscoveryConfiguration {
@@ -3075,6 +3225,11 @@ func (x *RegisterServerRequest) appendDepth(dst []byte, depth int) []byte {
 // DecodeFrom reads the binary encoding, reusing the memory of x.
 func (x *RegisterServerRequest) DecodeFrom(d *codec.Decoder) {
 	x.RequestHeader.DecodeFrom(d)
+	x.DecodeParameters(d)
+}
+
+// DecodeParameters reads what stands behind the header.
+func (x *RegisterServerRequest) DecodeParameters(d *codec.Decoder) {
 	x.Server.DecodeFrom(d)
 }
 
@@ -3138,6 +3293,11 @@ func (x *RepublishRequest) appendDepth(dst []byte, depth int) []byte {
 // DecodeFrom reads the binary encoding, reusing the memory of x.
 func (x *RepublishRequest) DecodeFrom(d *codec.Decoder) {
 	x.RequestHeader.DecodeFrom(d)
+	x.DecodeParameters(d)
+}
+
+// DecodeParameters reads what stands behind the header.
+func (x *RepublishRequest) DecodeParameters(d *codec.Decoder) {
 	x.SubscriptionID = d.Uint32()
 	x.RetransmitSequenceNumber = d.Uint32()
 }
@@ -3207,6 +3367,11 @@ func (x *SetMonitoringModeRequest) appendDepth(dst []byte, depth int) []byte {
 // DecodeFrom reads the binary encoding, reusing the memory of x.
 func (x *SetMonitoringModeRequest) DecodeFrom(d *codec.Decoder) {
 	x.RequestHeader.DecodeFrom(d)
+	x.DecodeParameters(d)
+}
+
+// DecodeParameters reads what stands behind the header.
+func (x *SetMonitoringModeRequest) DecodeParameters(d *codec.Decoder) {
 	x.SubscriptionID = d.Uint32()
 	x.MonitoringMode = MonitoringMode(d.Int32())
 	x.MonitoredItemIDs = codec.ReadSlice(d, x.MonitoredItemIDs)
@@ -3291,6 +3456,11 @@ func (x *SetPublishingModeRequest) appendDepth(dst []byte, depth int) []byte {
 // DecodeFrom reads the binary encoding, reusing the memory of x.
 func (x *SetPublishingModeRequest) DecodeFrom(d *codec.Decoder) {
 	x.RequestHeader.DecodeFrom(d)
+	x.DecodeParameters(d)
+}
+
+// DecodeParameters reads what stands behind the header.
+func (x *SetPublishingModeRequest) DecodeParameters(d *codec.Decoder) {
 	x.PublishingEnabled = d.Bool()
 	x.SubscriptionIDs = codec.ReadSlice(d, x.SubscriptionIDs)
 }
@@ -3378,6 +3548,11 @@ func (x *SetTriggeringRequest) appendDepth(dst []byte, depth int) []byte {
 // DecodeFrom reads the binary encoding, reusing the memory of x.
 func (x *SetTriggeringRequest) DecodeFrom(d *codec.Decoder) {
 	x.RequestHeader.DecodeFrom(d)
+	x.DecodeParameters(d)
+}
+
+// DecodeParameters reads what stands behind the header.
+func (x *SetTriggeringRequest) DecodeParameters(d *codec.Decoder) {
 	x.SubscriptionID = d.Uint32()
 	x.TriggeringItemID = d.Uint32()
 	x.LinksToAdd = codec.ReadSlice(d, x.LinksToAdd)
@@ -3482,6 +3657,11 @@ func (x *TransferSubscriptionsRequest) appendDepth(dst []byte, depth int) []byte
 // DecodeFrom reads the binary encoding, reusing the memory of x.
 func (x *TransferSubscriptionsRequest) DecodeFrom(d *codec.Decoder) {
 	x.RequestHeader.DecodeFrom(d)
+	x.DecodeParameters(d)
+}
+
+// DecodeParameters reads what stands behind the header.
+func (x *TransferSubscriptionsRequest) DecodeParameters(d *codec.Decoder) {
 	x.SubscriptionIDs = codec.ReadSlice(d, x.SubscriptionIDs)
 	x.SendInitialValues = d.Bool()
 }
@@ -3585,6 +3765,11 @@ func (x *TranslateBrowsePathsToNodeIDsRequest) appendDepth(dst []byte, depth int
 // DecodeFrom reads the binary encoding, reusing the memory of x.
 func (x *TranslateBrowsePathsToNodeIDsRequest) DecodeFrom(d *codec.Decoder) {
 	x.RequestHeader.DecodeFrom(d)
+	x.DecodeParameters(d)
+}
+
+// DecodeParameters reads what stands behind the header.
+func (x *TranslateBrowsePathsToNodeIDsRequest) DecodeParameters(d *codec.Decoder) {
 	x.BrowsePaths = grow(x.BrowsePaths, d.ArrayLen(6))
 	for i := range x.BrowsePaths {
 		x.BrowsePaths[i].DecodeFrom(d)
@@ -3693,6 +3878,11 @@ func (x *UnregisterNodesRequest) appendDepth(dst []byte, depth int) []byte {
 // DecodeFrom reads the binary encoding, reusing the memory of x.
 func (x *UnregisterNodesRequest) DecodeFrom(d *codec.Decoder) {
 	x.RequestHeader.DecodeFrom(d)
+	x.DecodeParameters(d)
+}
+
+// DecodeParameters reads what stands behind the header.
+func (x *UnregisterNodesRequest) DecodeParameters(d *codec.Decoder) {
 	x.NodesToUnregister = grow(x.NodesToUnregister, d.ArrayLen(2))
 	for i := range x.NodesToUnregister {
 		x.NodesToUnregister[i].DecodeFrom(d)
@@ -3767,6 +3957,11 @@ func (x *WriteRequest) appendDepth(dst []byte, depth int) []byte {
 // DecodeFrom reads the binary encoding, reusing the memory of x.
 func (x *WriteRequest) DecodeFrom(d *codec.Decoder) {
 	x.RequestHeader.DecodeFrom(d)
+	x.DecodeParameters(d)
+}
+
+// DecodeParameters reads what stands behind the header.
+func (x *WriteRequest) DecodeParameters(d *codec.Decoder) {
 	x.NodesToWrite = grow(x.NodesToWrite, d.ArrayLen(11))
 	for i := range x.NodesToWrite {
 		x.NodesToWrite[i].DecodeFrom(d)

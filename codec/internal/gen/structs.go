@@ -319,6 +319,21 @@ func (t *types) decoder(f *source.File, st *model.Structure) {
 		return
 	}
 	f.P("func (x *%s) DecodeFrom(d *codec.Decoder) {", name)
+	if isRequest(st) {
+		// A server has read the header before it knows what the rest is.
+		t.readField(f, st.Fields[0])
+		f.P("x.DecodeParameters(d)")
+		f.P("}")
+		f.P("")
+		f.P("// DecodeParameters reads what stands behind the header.")
+		f.P("func (x *%s) DecodeParameters(d *codec.Decoder) {", name)
+		for _, field := range st.Fields[1:] {
+			t.readField(f, field)
+		}
+		f.P("}")
+		f.P("")
+		return
+	}
 	if t.self[st.Name] {
 		f.P("if !d.Enter() {")
 		f.P("d.Leave()")
@@ -340,6 +355,10 @@ func (t *types) decoder(f *source.File, st *model.Structure) {
 	}
 	f.P("}")
 	f.P("")
+}
+
+func isRequest(st *model.Structure) bool {
+	return len(st.Fields) > 0 && st.Fields[0].Type == "RequestHeader"
 }
 
 func (t *types) readOptional(f *source.File, st *model.Structure) {
