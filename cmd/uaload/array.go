@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"io"
 	"strconv"
 )
 
@@ -17,7 +18,7 @@ const (
 )
 
 // loadArray reads or writes one large array.
-func loadArray(ctx context.Context, c *command, args []string) error {
+func loadArray(ctx context.Context, c *command, args []string, out io.Writer) error {
 	f := new(valueFlags)
 	var size, op string
 	set := c.flags()
@@ -54,5 +55,5 @@ func loadArray(ctx context.Context, c *command, args []string) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	return f.run(ctx, c, *node != "", op, plan)
+	return f.run(ctx, c, out, *node != "", op, plan)
 }

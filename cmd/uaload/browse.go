@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"os"
+	"io"
 	"sync/atomic"
 
 	"github.com/uahive/uahive/client"
@@ -14,7 +14,7 @@ import (
 
 // loadBrowse browses one node: all its hierarchical references forward, with
 // everything that the server has to tell of each.
-func loadBrowse(ctx context.Context, c *command, args []string) error {
+func loadBrowse(ctx context.Context, c *command, args []string, out io.Writer) error {
 	var (
 		t    target
 		s    shape
@@ -52,7 +52,7 @@ func loadBrowse(ctx context.Context, c *command, args []string) error {
 		return err
 	}
 	r.Command, r.References = c.name, references
-	return printed(r.print(os.Stdout, t.json), err)
+	return printed(r.print(out, t.json), err)
 }
 
 // browseWork prepares the request, and takes the server's first answer for the

@@ -35,12 +35,15 @@ func (t *target) config() (client.Config, error) {
 	if err != nil {
 		return client.Config{}, err
 	}
-	store, err := pki.Memory(pki.Config{ApplicationURI: "urn:uahive:uaload:client", AcceptAll: true})
-	return client.Config{
-		Security: security, PKI: store, TrustAll: true, IgnoreHostname: true, AllowEndpointMismatch: true,
-		ApplicationName: "uaload", SessionTimeout: time.Hour, RequestTimeout: t.timeout,
+	config := client.Config{
+		Security: security, TrustAll: true, IgnoreHostname: true, AllowEndpointMismatch: true,
+		ApplicationName: "uaload", SessionTimeout: time.Hour, RequestTimeout: t.timeout, ConnectTimeout: t.timeout,
 		MaxMessage: largestMessage, MaxArrayLength: largestArray,
-	}, err
+	}
+	if security != client.NoSecurity {
+		config.PKI, err = pki.Memory(pki.Config{ApplicationURI: "urn:uahive:uaload:client", AcceptAll: true})
+	}
+	return config, err
 }
 
 // connect opens n clients, a few at a time.

@@ -70,7 +70,7 @@ func parse(set *flag.FlagSet, args []string) error {
 func (t *target) add(set *flag.FlagSet) {
 	set.StringVar(&t.endpoint, "endpoint", "opc.tcp://127.0.0.1:4841", "`URL` of the server to load")
 	set.StringVar(&t.security, "security", "None", "None, or `policy/mode` as in Basic256Sha256/SignAndEncrypt")
-	set.DurationVar(&t.timeout, "timeout", 10*time.Second, "how long a request may take before it counts as BadTimeout")
+	set.DurationVar(&t.timeout, "timeout", 10*time.Second, "how long a request may take before it counts as BadTimeout, and how long connecting may take")
 	set.IntVar(&t.pid, "pid", 0, "process id of the server, to measure its CPU time and memory")
 	set.BoolVar(&t.json, "json", false, "print the result as JSON")
 }

@@ -21,8 +21,9 @@ type work struct {
 	// from the server the CPU time that is to be measured. Bad results of single
 	// operations go into the tally. It reports whether all is well.
 	check func(body []byte, bad *tally) bool
-	// after, if not nil, looks at the server once the load has ended.
-	after func(ctx context.Context, c *client.Client) error
+	// after, if not nil, looks at the server once the load has ended, and returns
+	// what is to be noted beside the result.
+	after func(ctx context.Context, c *client.Client) (note string, err error)
 }
 
 // The phases of a load.
@@ -65,7 +66,10 @@ func runLoad(ctx context.Context, t *target, s *shape, plan func(ctx context.Con
 	}
 	r, err := l.measure(ctx, t, s)
 	if err == nil && w.after != nil {
-		err = w.after(ctx, crew[0])
+		var note string
+		if note, err = w.after(ctx, crew[0]); note != "" {
+			r.Notes = append(r.Notes, note)
+		}
 	}
 	return r, err
 }

@@ -25,7 +25,7 @@ import (
 type command struct {
 	name, what string
 	examples   []string
-	run        func(ctx context.Context, c *command, args []string) error
+	run        func(ctx context.Context, c *command, args []string, out io.Writer) error
 }
 
 var commands = []*command{
@@ -89,7 +89,7 @@ var commands = []*command{
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	err := run(ctx, os.Args[1:])
+	err := run(ctx, os.Args[1:], os.Stdout)
 	stop()
 	os.Exit(exitCode(err, os.Stderr))
 }
@@ -110,11 +110,12 @@ func exitCode(err error, logs io.Writer) int {
 	return 1
 }
 
-func run(ctx context.Context, args []string) error {
+// run runs the command that the first argument names. Its result goes to out.
+func run(ctx context.Context, args []string, out io.Writer) error {
 	if len(args) > 0 {
 		for _, c := range commands {
 			if c.name == args[0] {
-				return c.run(ctx, c, args[1:])
+				return c.run(ctx, c, args[1:], out)
 			}
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"go.uber.org/goleak"
 )
 
 // A script must see that it called for nothing, and help is no failure.
@@ -27,13 +29,17 @@ func TestExitCodeTellsWhatWasWrong(t *testing.T) {
 		{"read -nonsense", 1},
 		{"sessions -sessions 0", 1},
 	} {
-		if got := exitCode(run(context.Background(), strings.Fields(c.args)), io.Discard); got != c.want {
+		if got := exitCode(run(context.Background(), strings.Fields(c.args), io.Discard), io.Discard); got != c.want {
 			t.Errorf("uaload %s: exit code %d, want %d", c.args, got, c.want)
 		}
 	}
 	if exitCode(flag.ErrHelp, io.Discard) != 0 || exitCode(io.EOF, io.Discard) != 1 {
 		t.Error("other errors")
 	}
+}
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreCurrent()) // ants keeps two goroutines of its own
 }
 
 // What a server kept of earlier sessions is no property of these.

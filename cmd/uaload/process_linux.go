@@ -13,6 +13,10 @@ import (
 // /proc/PID/stat, which shows the same in steps of 10 ms: a server that has
 // little to do would use a few steps in all.
 func (p process) cpu() (time.Duration, error) {
+	const mostPID = 1 << 22 // PID_MAX_LIMIT of Linux; more would not fit a clock's number
+	if p < 1 || p > mostPID {
+		return 0, unix.ESRCH
+	}
 	var t unix.Timespec
 	// The number of another process's clock; see clock_getcpuclockid(3).
 	const scheduled = 2

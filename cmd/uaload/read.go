@@ -4,18 +4,18 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"os"
+	"io"
 
 	"github.com/uahive/uahive/client"
 	"github.com/uahive/uahive/codec/ua"
 )
 
-func loadRead(ctx context.Context, c *command, args []string) error {
+func loadRead(ctx context.Context, c *command, args []string, out io.Writer) error {
 	f, chosen, err := valueCommand(c, args)
 	if err != nil {
 		return err
 	}
-	return f.run(ctx, c, chosen, "", readWork)
+	return f.run(ctx, c, out, chosen, "", readWork)
 }
 
 // valueCommand parses the flags that read and write have in common. chosen says
@@ -35,7 +35,7 @@ func valueCommand(c *command, args []string) (f *valueFlags, chosen bool, err er
 }
 
 // run runs a load of values and prints its result.
-func (f *valueFlags) run(ctx context.Context, c *command, chosen bool, operation string, plan func(*valueFlags, context.Context, *client.Client, ua.Variant) (*work, error)) error {
+func (f *valueFlags) run(ctx context.Context, c *command, out io.Writer, chosen bool, operation string, plan func(*valueFlags, context.Context, *client.Client, ua.Variant) (*work, error)) error {
 	r, err := runLoad(ctx, &f.target, &f.shape, func(ctx context.Context, c *client.Client) (*work, error) {
 		value, err := f.aim(ctx, c, chosen)
 		if err != nil {
@@ -48,7 +48,7 @@ func (f *valueFlags) run(ctx context.Context, c *command, chosen bool, operation
 	}
 	r.Command, r.Operation, r.ArrayElements = c.name, operation, f.array
 	r.MegabytesPerSec = r.RequestsPerSecond * float64(f.array) * 4 * float64(f.nodes) / 1e6
-	return printed(r.print(os.Stdout, f.json), err)
+	return printed(r.print(out, f.json), err)
 }
 
 // printed is the error of a run whose result was printed.

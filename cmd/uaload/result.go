@@ -49,6 +49,8 @@ type result struct {
 	CPUPerRequest *float64 `json:"server_cpu_us_per_request,omitempty"`
 	ClientCPU     float64  `json:"client_cpu_us_per_request"`
 	cost
+	// Notes say what else was seen.
+	Notes []string `json:"notes,omitempty"`
 }
 
 func newResult(t *target, s *shape, elapsed time.Duration) *result {
@@ -123,7 +125,14 @@ func (r *result) print(w io.Writer, asJSON bool) error {
 	if r.Unanswered > 0 {
 		fmt.Fprintf(w, "  unanswered    %12d when the load ended\n", r.Unanswered)
 	}
+	printNotes(w, r.Notes)
 	return nil
+}
+
+func printNotes(w io.Writer, notes []string) {
+	for _, note := range notes {
+		fmt.Fprintf(w, "  note          %s\n", note)
+	}
 }
 
 func (c *cost) print(w io.Writer) {

@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	_ "net/http/pprof" // the handlers of -pprof
+	"net/url"
 	"os"
 	"runtime"
 	"strconv"
@@ -53,6 +55,9 @@ func (f *serveFlags) parse(c *command, args []string) error {
 }
 
 func (f *serveFlags) check() error {
+	if u, err := url.Parse(f.endpoint); err != nil || u.Scheme != "opc.tcp" {
+		return wrong("endpoint", f.endpoint, `write a URL like "opc.tcp://127.0.0.1:4841"`)
+	}
 	for _, text := range strings.Split(f.security, ",") {
 		s, ok := offer(text)
 		if !ok {
@@ -99,7 +104,7 @@ func offer(text string) (uahive.Security, bool) {
 }
 
 // serve runs uahive with the benchmark's address space until it is interrupted.
-func serve(ctx context.Context, c *command, args []string) error {
+func serve(ctx context.Context, c *command, args []string, out io.Writer) error {
 	var f serveFlags
 	if err := f.parse(c, args); err != nil {
 		return err
@@ -114,11 +119,12 @@ func serve(ctx context.Context, c *command, args []string) error {
 	}
 	l, err := srv.Listen()
 	if err != nil {
+		_ = srv.Close()
 		return fmt.Errorf("%w: %w", wrong("endpoint", f.endpoint, "write an address of this machine with a port that is free"), err)
 	}
 	var mem runtime.MemStats
 	runtime.ReadMemStats(&mem)
-	fmt.Printf("ready %s pid %d, started in %d ms, heap %.1f MiB\n", f.endpoint, os.Getpid(),
+	fmt.Fprintf(out, "ready %s pid %d, started in %d ms, heap %.1f MiB\n", f.endpoint, os.Getpid(),
 		time.Since(start).Milliseconds(), float64(mem.HeapAlloc)/(1<<20))
 	return srv.ServeListener(ctx, l)
 }
@@ -132,7 +138,7 @@ func (f *serveFlags) server() (*uahive.Server, error) {
 	const operations = 100_000
 	srv, err := uahive.New(uahive.Config{
 		Endpoint: f.endpoint, ApplicationURI: "urn:uahive:uaload", PKI: "memory", TrustAll: true, Logger: log,
-		Security: f.offered,
+		Security: f.offered, ShutdownDelay: -1,
 		Limits: uahive.Limits{
 			Sessions: f.sessions, MaxMessage: largestMessage, ArrayLength: largestArray,
 			Channels: channelactor.Limits{AssemblyBytes: 1 << 30},
@@ -146,5 +152,9 @@ func (f *serveFlags) server() (*uahive.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return srv, fill(srv.Space(), f.arrays, f.nodes)
+	if err := fill(srv.Space(), f.arrays, f.nodes); err != nil {
+		_ = srv.Close()
+		return nil, err
+	}
+	return srv, nil
 }

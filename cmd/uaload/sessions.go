@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"sync/atomic"
 	"time"
 
@@ -59,7 +58,7 @@ func earlierSessions(ctx context.Context, c *client.Client, ours int) int64 {
 // holdSessions opens sessions with one subscription and one monitored item each
 // on a value that does not change, waits until they are idle, and measures what
 // one of them costs the server.
-func holdSessions(ctx context.Context, c *command, args []string) error {
+func holdSessions(ctx context.Context, c *command, args []string, out io.Writer) error {
 	var f target
 	flags := c.flags()
 	f.add(flags)
@@ -123,7 +122,7 @@ func holdSessions(ctx context.Context, c *command, args []string) error {
 		r.compareMemory(earlier)
 		r.CPUPercent = 100 * meter.serverSpent.Seconds() / duration.Seconds()
 	}
-	return r.print(os.Stdout, f.json, f.pid > 0)
+	return r.print(out, f.json, f.pid > 0)
 }
 
 func (r *sessionsResult) print(w io.Writer, asJSON, measured bool) error {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
+	"io"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -107,7 +107,7 @@ type revised struct {
 }
 
 // loadSubscribe has sessions watch variables that another one changes.
-func loadSubscribe(ctx context.Context, c *command, args []string) error {
+func loadSubscribe(ctx context.Context, c *command, args []string, out io.Writer) error {
 	f := new(subscribeFlags)
 	if err := f.parse(c, args); err != nil {
 		return err
@@ -131,7 +131,7 @@ func loadSubscribe(ctx context.Context, c *command, args []string) error {
 		return err
 	}
 	r.Command = c.name
-	return printed(r.print(os.Stdout, f.json), err)
+	return printed(r.print(out, f.json), err)
 }
 
 // run subscribes and measures. The last of the crew writes.

@@ -148,8 +148,6 @@ func (r *subscribeResult) print(w io.Writer, asJSON bool) error {
 		fmt.Fprintf(w, "  late          %12d changes left out, since the server was busy with the one before\n", r.LateChanges)
 	}
 	printErrors(w, r.Errors)
-	for _, note := range r.Notes {
-		fmt.Fprintf(w, "  note          %s\n", note)
-	}
+	printNotes(w, r.Notes)
 	return nil
 }
