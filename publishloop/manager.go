@@ -42,6 +42,7 @@ type Manager struct {
 	epoch  time.Time // start of the manager's clock, which is monotonic
 	subs   *actors.Registry[uint32, *Subscription]
 	polls  *scheduler
+	beats  beats
 	stats  counters
 
 	semantics semantics
@@ -70,6 +71,7 @@ func New(config Config) *Manager {
 	rand.Read(seed[:])
 	m.lastID = binary.LittleEndian.Uint32(seed[:])
 	m.polls = newScheduler(m)
+	m.beats.manager, m.beats.byInterval = m, make(map[time.Duration][]*beat)
 	m.semantics.watched = make(map[*addrspace.Variable]*semantic)
 	return m
 }
@@ -219,7 +221,7 @@ func (m *Manager) finish(s *Subscription, status ua.StatusCode) {
 		s.kept[i].release()
 	}
 	s.items, s.kept, s.keptSize, s.spare, s.queue, s.ready = nil, nil, 0, nil, nil, readyList{}
-	s.wake()
+	m.beats.leave(s)
 	s.mu.Unlock()
 	if orphan {
 		m.orphans.Add(-1)

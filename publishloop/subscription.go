@@ -10,13 +10,12 @@ import (
 )
 
 // Subscription is one subscription: the state of Part 4, 5.14.1, its monitored
-// items, and the messages that were not acknowledged yet. Its goroutine waits
-// for the publishing timer and ends when the subscription is closed.
+// items, and the messages that were not acknowledged yet. Its publishing timer
+// is that of its beat.
 type Subscription struct {
 	// Immutable.
 	manager *Manager
 	id      uint32
-	timer   *time.Timer // wakes the goroutine; set with mu held
 
 	// changed is the list of items that have something to report since the last
 	// cycle, newest first. It is pushed to without a lock.
@@ -30,11 +29,10 @@ type Subscription struct {
 	orphan   bool      // counted as one
 	priority uint8
 	interval time.Duration
-	next     time.Duration // when the next cycle ends, on the manager's clock
-	seen     uint32        // Queue.arrivals at the last cycle
-	sending  bool          // a goroutine is delivering out with mu released
-	cycle    bool          // a cycle ended meanwhile
-	items    []*item       // by ascending id
+	seen     uint32  // Queue.arrivals at the last cycle
+	sending  bool    // a goroutine is delivering out with mu released
+	cycle    bool    // a cycle ended meanwhile
+	items    []*item // by ascending id
 	lastItem uint32
 	ready    readyList
 	kept     []message // sent and not acknowledged, oldest first
@@ -44,6 +42,8 @@ type Subscription struct {
 
 	// Owned by the goroutine that set sending.
 	out delivery
+
+	beat *beat // guarded by beats.mu
 }
 
 // message is a NotificationMessage that is kept for Republish.
@@ -63,42 +63,6 @@ func (d *delivery) AppendTo(dst []byte) []byte { return append(dst, d.buf.B...) 
 
 // ID returns the SubscriptionId.
 func (s *Subscription) ID() uint32 { return s.id }
-
-// run is the goroutine of the subscription. It ends when the state is Closed.
-// The timer follows the cycle's own grid, so that neither the work of a cycle
-// nor a late wake-up makes it drift. Every subscription has the phase of its
-// creation.
-func (s *Subscription) run() {
-	defer s.timer.Stop()
-	for s.tick() {
-		<-s.timer.C
-	}
-}
-
-// wake makes the goroutine look again. mu is held.
-func (s *Subscription) wake() { s.timer.Reset(0) }
-
-// tick ends a publishing cycle when it is time, and sets the timer for the next.
-// It reports false when the subscription is closed.
-func (s *Subscription) tick() bool {
-	s.mu.Lock()
-	if s.state.Phase == Closed {
-		s.mu.Unlock()
-		return false
-	}
-	now := s.manager.now()
-	due := now >= s.next
-	if due {
-		// Cycles that were missed are not made up for.
-		s.next += ((now-s.next)/s.interval + 1) * s.interval
-	}
-	s.timer.Reset(s.next - now)
-	s.mu.Unlock()
-	if due {
-		s.serve(Tick)
-	}
-	return true
-}
 
 // serve gives a Tick or PublishArrived to the state machine and delivers what is
 // due, one message after the other. Only one goroutine delivers at a time, so

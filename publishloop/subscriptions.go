@@ -22,9 +22,9 @@ func (m *Manager) CreateSubscription(q *Queue, req *ua.CreateSubscriptionRequest
 	identity := q.identity
 	q.mu.Unlock()
 	s := &Subscription{
-		manager: m, timer: time.NewTimer(interval), queue: q, identity: identity, priority: req.Priority,
+		manager: m, queue: q, identity: identity, priority: req.Priority,
 		state:    Create(req.PublishingEnabled, lifetime, keepAlive, req.MaxNotificationsPerPublish),
-		interval: interval, next: m.now() + interval, seen: q.arrivals.Load(),
+		interval: interval, seen: q.arrivals.Load(),
 	}
 	s.mu.Lock()
 	code := ua.Good
@@ -32,13 +32,12 @@ func (m *Manager) CreateSubscription(q *Queue, req *ua.CreateSubscriptionRequest
 		code = ua.BadShutdown
 	} else if code = q.add(s); code != ua.Good {
 		m.subs.Delete(s.id)
-	} else if !m.group.Go("subscription", s.run) {
+	} else if !m.beats.join(s, interval) {
 		m.subs.Delete(s.id)
 		q.remove(s)
 		code = ua.BadShutdown
 	}
 	if code != ua.Good {
-		s.timer.Stop()
 		s.state.Phase = Closed
 		s.mu.Unlock()
 		m.subscriptions.Add(-1)
@@ -69,14 +68,14 @@ func (m *Manager) ModifySubscription(q *Queue, req *ua.ModifySubscriptionRequest
 	s.counts.modify++
 	if interval != s.interval {
 		s.interval = interval
-		s.next = m.now() + interval
 		for _, it := range s.items {
 			it.mu.Lock()
 			it.watchGap(interval)
 			it.unsettled = true
 			it.mu.Unlock()
 		}
-		s.wake()
+		m.beats.leave(s)
+		m.beats.join(s, interval)
 	}
 	resp.RevisedPublishingInterval = millis(interval)
 	resp.RevisedLifetimeCount, resp.RevisedMaxKeepAliveCount = lifetime, keepAlive
