@@ -27,6 +27,9 @@ type Batch struct {
 	channel *Channel
 	buf     *codec.Buffer
 	mark    int
+	shares  []share // of the message that was begun
+	shared  int     // bytes of them
+	gone    int     // bytes of large messages that did not wait for the batch
 	clock   clock
 
 	requests uint64 // not counted yet
@@ -46,7 +49,8 @@ func (b *Batch) release() {
 		b.buf.Release()
 		b.buf = nil
 	}
-	b.channel = nil
+	b.channel, b.gone = nil, 0
+	b.forgetShares()
 	batches.Put(b)
 }
 
@@ -65,6 +69,9 @@ func (b *Batch) Begin() []byte {
 // End finishes the message that Begin started. When it is larger than the peer
 // takes, the message is dropped and the error is BadResponseTooLarge.
 func (b *Batch) End(dst []byte, requestID uint32) error {
+	if len(b.shares) > 0 {
+		return b.endLarge(dst, requestID)
+	}
 	dst, err := b.channel.layout.End(dst, b.mark, uasc.TypeMessage, requestID)
 	b.keep(dst)
 	// A peer asks for much the same again and again. What is remembered follows
@@ -92,22 +99,61 @@ func (b *Batch) reserve(room int) {
 }
 
 // Drop forgets the message that Begin started.
-func (b *Batch) Drop(dst []byte) { b.keep(dst[:b.mark]) }
+func (b *Batch) Drop(dst []byte) {
+	b.keep(dst[:b.mark])
+	b.forgetShares()
+}
+
+// Share puts a large piece of memory into the message that Begin started,
+// between the bytes of dst before and behind the place at. It is sent from where
+// it lies, some time after End, and must not change any more: it is the caller's
+// promise that what is there is replaced and never written to. Places come in
+// ascending order. What is to stand behind the piece is appended to dst as ever.
+func (b *Batch) Share(dst []byte, at int, piece []byte) {
+	b.shares = append(b.shares, share{at - b.mark - uasc.HeaderSize, piece})
+	b.shared += len(piece)
+}
+
+// Shared returns how many bytes of the message that Begin started are shared,
+// beside those in the caller's slice.
+func (b *Batch) Shared() int { return b.shared }
+
+func (b *Batch) forgetShares() {
+	clear(b.shares)
+	b.shares, b.shared = b.shares[:0], 0
+}
+
+// endLarge is End for a message with shared parts. It does not wait for the rest
+// of the batch, which leaves before it.
+func (b *Batch) endLarge(dst []byte, requestID uint32) error {
+	m, err := b.channel.newLarge(requestID, dst[b.mark+uasc.HeaderSize:], b.shares)
+	b.Drop(dst)
+	if err != nil {
+		return err
+	}
+	sent := b.Len() + int(m.size)
+	b.Flush()
+	b.gone = sent
+	b.channel.dispatch(parcel{large: m})
+	return nil
+}
 
 // keep stores a slice that may have outgrown the pooled buffer.
 func (b *Batch) keep(dst []byte) { b.buf.B = dst }
 
-// Len returns the number of bytes that wait in the batch.
+// Len returns the number of bytes that wait in the batch, or were sent for it
+// since it was flushed last.
 func (b *Batch) Len() int {
 	if b.buf == nil {
-		return 0
+		return b.gone
 	}
-	return len(b.buf.B)
+	return b.gone + len(b.buf.B)
 }
 
 // Flush sends what was collected before its time, so that an answer which
 // leaves by [Channel.Respond] does not overtake it.
 func (b *Batch) Flush() {
+	b.gone = 0
 	if b.buf == nil {
 		return
 	}

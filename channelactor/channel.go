@@ -20,7 +20,7 @@ type Channel struct {
 	server  *Server
 	sock    socket
 	remote  string // address of the peer, for logs and limits
-	outbox  *actors.Mailbox[*codec.Buffer]
+	outbox  *actors.Mailbox[parcel]
 	done    chan struct{} // closed when the connection is to end
 	drained chan struct{} // signalled when queued bytes have left
 
@@ -47,6 +47,7 @@ type Channel struct {
 	sealer  uasc.Sealer
 	unsent  *codec.Buffer // sealed, and only partly written
 	written int
+	sending *large // partly sent; never together with unsent
 
 	// Shared.
 	queued   atomic.Int64 // memory of what waits for the peer to read

@@ -101,7 +101,7 @@ func (c *Channel) sayError() {
 	}
 	c.sendMu.Lock()
 	defer c.sendMu.Unlock()
-	if c.unsent == nil {
+	if c.unsent == nil && c.sending == nil {
 		_ = c.write((&uasc.ErrorMessage{Code: reason.Status}).AppendTo(nil))
 	}
 }

@@ -7,47 +7,93 @@ import (
 	"github.com/uahive/uahive/codec"
 )
 
-// send takes frames that are not sealed yet and sees that they leave in order.
-// It never blocks: when nobody else is sending it seals and writes what the
-// kernel takes at once; else, and for the rest, the actor does it.
-func (c *Channel) send(buf *codec.Buffer) {
-	size := held(buf)
+// parcel is what waits to be sent: frames that lack nothing but numbers,
+// signatures and encryption, or a large message. The zero value is nothing, and
+// only wakes the actor.
+type parcel struct {
+	frames *codec.Buffer
+	large  *large
+}
+
+// held is the memory that a parcel takes while it waits: many small answers hold
+// much more than their bytes, and what a large message shares may be kept from
+// being freed by it alone.
+func (p parcel) held() int64 {
+	if p.large != nil {
+		return p.large.size
+	}
+	return held(p.frames)
+}
+
+func (p parcel) release() {
+	if p.large != nil {
+		p.large.release()
+	}
+	if p.frames != nil {
+		p.frames.Release()
+	}
+}
+
+// send sees that frames that are not sealed yet leave in order.
+func (c *Channel) send(buf *codec.Buffer) { c.dispatch(parcel{frames: buf}) }
+
+// dispatch takes a parcel and sees that it leaves in its turn. It never blocks:
+// when nobody else is sending it seals and writes what the kernel takes at once;
+// else, and for the rest, the actor does it.
+func (c *Channel) dispatch(p parcel) {
+	size := p.held()
 	if c.queued.Add(size) > c.server.limits.MaxSendQueueBytes {
 		// The reader was held back long ago: these are answers that were owed.
-		buf.Release()
+		p.release()
 		c.queued.Add(-size)
 		c.close(CloseReason{Code: reasonWrite, Err: errSendQueue})
 		return
 	}
 	if !c.sendMu.TryLock() {
-		c.post(buf)
+		c.post(p)
 		return
 	}
-	if c.unsent != nil || c.outbox.Len() > 0 || c.sock.raw == nil {
+	if c.unsent != nil || c.sending != nil || c.outbox.Len() > 0 || c.sock.raw == nil {
 		c.sendMu.Unlock()
-		c.post(buf)
+		c.post(p)
 		return
 	}
-	n, err := 0, c.sealer.SealAll(buf.B)
-	if err == nil {
-		n, err = c.sock.tryWrite(buf.B)
-	}
+	rest, err := c.try(p)
+	c.sendMu.Unlock()
 	switch {
 	case err != nil:
-		buf.Release()
-		c.sendMu.Unlock()
 		c.queued.Add(-size)
 		c.close(CloseReason{Code: reasonWrite, Err: err})
-	case n == len(buf.B):
-		buf.Release()
-		c.sendMu.Unlock()
-		c.left(size)
-		c.server.stats.bytesOut.Add(uint64(n))
+	case rest:
+		c.outbox.Post(parcel{}) // wakes the actor
 	default:
-		c.unsent, c.written = buf, n
-		c.sendMu.Unlock()
-		c.outbox.Post(nil) // wakes the actor
+		c.left(size)
 	}
+}
+
+// try writes what leaves at once of a parcel, and keeps the rest for the actor.
+// The send state is held.
+func (c *Channel) try(p parcel) (rest bool, err error) {
+	if p.large != nil {
+		err = c.tryLarge(p.large)
+		if err == nil && !p.large.done() {
+			c.sending = p.large
+			return true, nil
+		}
+		p.release()
+		return false, err
+	}
+	n, err := 0, c.sealer.SealAll(p.frames.B)
+	if err == nil {
+		n, err = c.sock.tryWrite(p.frames.B)
+	}
+	c.server.stats.bytesOut.Add(uint64(n))
+	if err == nil && n < len(p.frames.B) {
+		c.unsent, c.written = p.frames, n
+		return true, nil
+	}
+	p.release()
+	return false, err
 }
 
 // errSendQueue says in the log why a channel was closed.
@@ -61,24 +107,21 @@ func (c *Channel) left(size int64) {
 	}
 }
 
-// held is the memory that a buffer takes while it waits: many small answers hold
-// much more than their bytes.
 func held(buf *codec.Buffer) int64 { return int64(cap(buf.B)) }
 
-// post hands frames to the actor. What waits there counts as the memory that it
-// holds, so little of it does not wait in a large buffer.
-func (c *Channel) post(buf *codec.Buffer) {
-	size := held(buf)
-	if cap(buf.B) > narrowSize && len(buf.B) <= cap(buf.B)/4 {
-		small := codec.GetBuffer(len(buf.B))
-		small.B = append(small.B, buf.B...)
+// post hands a parcel to the actor. What waits there counts as the memory that
+// it holds, so few frames do not wait in a large buffer.
+func (c *Channel) post(p parcel) {
+	size := p.held()
+	if buf := p.frames; buf != nil && cap(buf.B) > narrowSize && len(buf.B) <= cap(buf.B)/4 {
+		p.frames = codec.GetBuffer(len(buf.B))
+		p.frames.B = append(p.frames.B, buf.B...)
 		buf.Release()
-		buf = small
-		c.queued.Add(held(buf) - size)
-		size = held(buf)
+		c.queued.Add(p.held() - size)
+		size = p.held()
 	}
-	if !c.outbox.Post(buf) {
-		buf.Release()
+	if !c.outbox.Post(p) {
+		p.release()
 		c.queued.Add(-size)
 	}
 }
@@ -94,10 +137,8 @@ func (c *Channel) act() {
 			c.flush()
 			c.sayError()
 			c.outbox.Close()
-			for _, buf := range c.outbox.Drain(nil) {
-				if buf != nil {
-					buf.Release()
-				}
+			for _, p := range c.outbox.Drain(nil) {
+				p.release()
 			}
 			c.sock.conn.Close()
 			c.dropUnsent()
@@ -125,6 +166,13 @@ func (c *Channel) flushLocked() error {
 			return err
 		}
 	}
+	if c.sending != nil {
+		err := c.writeLarge(c.sending)
+		c.dropUnsentLocked()
+		if err != nil {
+			return err
+		}
+	}
 	for c.outbox.Len() > 0 {
 		queue := c.outbox.Drain(nil)
 		err := c.writeQueue(queue)
@@ -136,38 +184,63 @@ func (c *Channel) flushLocked() error {
 }
 
 // writeQueue gathers small buffers so that they leave with one write.
-func (c *Channel) writeQueue(queue []*codec.Buffer) error {
+func (c *Channel) writeQueue(queue []parcel) error {
 	var failed error
-	queue = slices.DeleteFunc(queue, func(b *codec.Buffer) bool { return b == nil })
+	queue = slices.DeleteFunc(queue, func(p parcel) bool { return p == parcel{} })
 	for i := 0; i < len(queue); {
-		end, bytes, size := i+1, len(queue[i].B), held(queue[i])
-		for end < len(queue) && bytes+len(queue[end].B) <= readSize {
-			bytes += len(queue[end].B)
-			size += held(queue[end])
-			end++
-		}
-		first := queue[i]
-		if cap(first.B) < bytes {
-			first = codec.GetBuffer(bytes)
-			first.B = append(first.B, queue[i].B...)
-			queue[i].Release()
-		}
-		for _, buf := range queue[i+1 : end] {
-			first.B = append(first.B, buf.B...)
-			buf.Release()
+		p, size := queue[i], queue[i].held()
+		end := i + 1
+		if p.frames != nil {
+			end, size = joined(queue, i)
+			p.frames = join(queue[i:end])
 		}
 		i = end
-		if failed == nil {
-			failed = c.sealer.SealAll(first.B)
+		switch {
+		case failed != nil:
+		case p.large != nil:
+			failed = c.writeLarge(p.large)
+		default:
+			if failed = c.sealer.SealAll(p.frames.B); failed == nil {
+				failed = c.write(p.frames.B)
+			}
+			c.server.stats.bytesOut.Add(uint64(len(p.frames.B)))
 		}
-		if failed == nil {
-			failed = c.write(first.B)
-		}
-		first.Release()
+		p.release()
 		c.queued.Add(-size)
-		c.server.stats.bytesOut.Add(uint64(bytes))
 	}
 	return failed
+}
+
+// joined returns the end of those parcels from the given one on that leave with
+// one write, and the memory that they hold.
+func joined(queue []parcel, from int) (end int, size int64) {
+	bytes := 0
+	for end = from; end < len(queue) && queue[end].frames != nil; end++ {
+		if bytes += len(queue[end].frames.B); bytes > readSize && end > from {
+			break
+		}
+		size += queue[end].held()
+	}
+	return end, size
+}
+
+// join puts frames into one buffer.
+func join(queue []parcel) *codec.Buffer {
+	bytes := 0
+	for _, p := range queue {
+		bytes += len(p.frames.B)
+	}
+	first := queue[0].frames
+	if cap(first.B) < bytes {
+		first = codec.GetBuffer(bytes)
+		first.B = append(first.B, queue[0].frames.B...)
+		queue[0].frames.Release()
+	}
+	for _, p := range queue[1:] {
+		first.B = append(first.B, p.frames.B...)
+		p.frames.Release()
+	}
+	return first
 }
 
 func (c *Channel) dropUnsent() {
@@ -177,12 +250,12 @@ func (c *Channel) dropUnsent() {
 }
 
 func (c *Channel) dropUnsentLocked() {
-	if c.unsent == nil {
-		return
+	p := parcel{c.unsent, c.sending}
+	if p != (parcel{}) {
+		c.queued.Add(-p.held())
+		p.release()
 	}
-	c.queued.Add(-held(c.unsent))
-	c.unsent.Release()
-	c.unsent, c.written = nil, 0
+	c.unsent, c.written, c.sending = nil, 0, nil
 }
 
 // awaitDrain holds the reader back while its peer does not read the answers

@@ -149,7 +149,7 @@ func (s *Server) admit(conn net.Conn) {
 	s.stats.accepted.Add(1)
 	c := &Channel{
 		server: s, remote: conn.RemoteAddr().String(),
-		outbox:  actors.NewMailbox[*codec.Buffer](0),
+		outbox:  actors.NewMailbox[parcel](0),
 		done:    make(chan struct{}),
 		drained: make(chan struct{}, 1),
 		credit:  make(chan struct{}, 1),

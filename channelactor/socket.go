@@ -36,10 +36,13 @@ type socket struct {
 	readFunc func(fd uintptr) bool
 
 	// Owned by the holder of the send state.
-	out       []byte
-	written   int
-	writeErr  error
-	writeFunc func(fd uintptr) bool
+	out        []byte
+	pieces     [][]byte // to gather, see gather.go
+	wait       bool
+	written    int
+	writeErr   error
+	writeFunc  func(fd uintptr) bool
+	gatherFunc func(fd uintptr) bool
 }
 
 func (s *socket) init(conn net.Conn, budget uasc.Budget) {

@@ -35,6 +35,17 @@ func AppendElements[T Fixed](dst []byte, s []T) []byte {
 	return dst
 }
 
+// Memory returns the encoding of the elements of s, without a length, as the
+// memory that they lie in, so that a large array is sent without being copied.
+// ok is false on hosts where the two differ. The bytes must not be changed.
+func Memory[T Fixed](s []T) (b []byte, ok bool) {
+	size := int(unsafe.Sizeof(*new(T)))
+	if bigEndian && size > 1 {
+		return nil, false
+	}
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*size), true
+}
+
 // ReadSlice reads an array of fixed-size elements into dst, whose capacity it
 // reuses and whose content it replaces. A null array gives dst[:0], which is
 // nil when dst is.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/uahive/uahive/addrspace"
+	"github.com/uahive/uahive/channelactor"
 	"github.com/uahive/uahive/codec"
 	"github.com/uahive/uahive/codec/ua"
 	"github.com/uahive/uahive/codec/ua/id"
@@ -57,16 +58,16 @@ const (
 func (x *exchange) appendReads(dst []byte, n int, timestamps ua.TimestampsToReturn) ([]byte, readOutcome) {
 	s, d := x.service, &x.body
 	end := len(dst) + x.channel.MaxResponse()
-	op := readOp{ReadValueID: &x.operation, timestamps: timestamps, now: ua.DateTimeOf(x.now), viewed: n > 1}
+	op := readOp{ReadValueID: &x.operation, timestamps: timestamps, now: ua.DateTimeOf(x.now), viewed: n > 1, batch: x.batch}
 	if op.viewed {
 		s.config.Space.BeginView()
 		defer s.config.Space.EndView()
 	}
 	for left := n; ; left-- {
 		var served int
-		dst, served = s.appendNumbers(dst, d, left, end, &op)
+		dst, served = s.appendNumbers(dst, d, left, end-x.batch.Shared(), &op)
 		left -= served
-		if len(dst) > end {
+		if len(dst)+x.batch.Shared() > end {
 			return dst, readTooLarge
 		}
 		if left == 0 {
@@ -120,7 +121,8 @@ type readOp struct {
 	*ua.ReadValueID
 	timestamps ua.TimestampsToReturn
 	now        ua.DateTime
-	viewed     bool // inside a view of the space
+	viewed     bool                // inside a view of the space
+	batch      *channelactor.Batch // that large arrays are shared with, see shareArray; may be nil
 }
 
 // finish applies index range and timestamps to a value that was read.
@@ -201,9 +203,15 @@ func (s *Service) appendRead(dst []byte, op *readOp) (_ []byte, waits bool) {
 		return dv.AppendTo(dst), false
 	}
 	dv, encoded := variable.LoadEncoded()
-	if encoded != nil && op.IndexRange == "" {
+	if op.IndexRange == "" {
 		op.stamp(&dv)
-		return appendEncoded(dst, &dv, encoded), false
+		if shared, ok := shareArray(op.batch, dst, &dv, encoded); ok {
+			return shared, false
+		}
+		if encoded != nil {
+			return appendEncoded(dst, &dv, encoded), false
+		}
+		return dv.AppendTo(dst), false
 	}
 	op.finish(&dv, rng)
 	return dv.AppendTo(dst), false

@@ -63,7 +63,7 @@ func (x *exchange) begin(encodingID uint32, result ua.StatusCode) []byte {
 // end finishes the response. One that is larger than the peer takes becomes a
 // fault, and the result is false.
 func (x *exchange) end(dst []byte) bool {
-	if x.session != nil && x.session.refuses(len(dst)-x.start) {
+	if x.session != nil && x.session.refuses(len(dst)-x.start+x.batch.Shared()) {
 		x.batch.Drop(dst)
 		x.fault(ua.BadResponseTooLarge)
 		return false
