@@ -1,6 +1,10 @@
 package addrspace
 
-import "github.com/uahive/uahive/codec/ua"
+import (
+	"time"
+
+	"github.com/uahive/uahive/codec/ua"
+)
 
 // A number is read without a lock. Many connections read the same variables at
 // the same time, and a lock would send its cache line from core to core for each
@@ -11,21 +15,60 @@ import "github.com/uahive/uahive/codec/ua"
 // after has words that belong together. A reader is fooled only if it sleeps in
 // between for exactly 2^31 stores. Writers hold mu, so that there is one at a time.
 
-// publish replaces the value and all that belongs to it. mu is held.
-func (v *Variable) publish(value ua.Variant, status ua.StatusCode, stamp ua.DateTime, picoseconds uint16) {
-	meta, bits := ua.NumberMeta(ua.TypeNull, status, picoseconds), uint64(0)
-	if value.IsNumber() {
-		meta, bits = ua.NumberMeta(value.Type(), status, picoseconds), value.Bits()
-	}
+// publish replaces the value and all that belongs to it. For a value that is no
+// number, n has the rest and TypeNull. mu is held.
+func (v *Variable) publish(n ua.Number, value ua.Variant) {
 	seq := v.seq.Load()
 	v.seq.Store(seq + 1)
-	if v.meta.Load() != meta {
-		v.meta.Store(meta)
+	if v.meta.Load() != n.Meta {
+		v.meta.Store(n.Meta)
 	}
-	v.bits.Store(bits)
-	v.stamp.Store(int64(stamp))
+	v.bits.Store(n.Bits)
+	v.stamp.Store(int64(n.SourceTimestamp))
 	v.seq.Store(seq + 2)
 	v.value = value
+}
+
+// setNumber is set for a number that replaces the whole value. mu is held.
+func (v *Variable) setNumber(n ua.Number, now ua.DateTime) (changed bool) {
+	if n.SourceTimestamp == 0 {
+		old := v.number()
+		if old.SourceTimestamp != 0 && old.Status() == n.Status() && old.SameValue(n) {
+			return false
+		}
+		if n.SourceTimestamp = now; now == 0 {
+			n.SourceTimestamp = ua.DateTimeOf(time.Now())
+		}
+	}
+	v.publish(n, n.Value())
+	if v.side != nil {
+		v.side.encoded = nil
+	}
+	return true
+}
+
+// writeNumber is Write for what most Writes are about: a number for a variable
+// in memory of just that type. ok is false for everything else, of which
+// nothing was done or checked.
+func (v *Variable) writeNumber(dv *ua.DataValue) (code ua.StatusCode, ok bool) {
+	n, ok := dv.Number()
+	if !ok || v.config.Load() != nil || v.rank.Load() > rankScalar || v.node.space.limits.ValueSize < 8 {
+		return ua.Good, false
+	}
+	if kind, builtin := v.dataType.Load().typeKind(); kind != kindBuiltin || builtin != n.Type() {
+		return ua.Good, false
+	}
+	if code = v.checkRights(dv, nil); code != ua.Good {
+		return code, true
+	}
+	v.mu.Lock()
+	if v.side != nil {
+		v.mu.Unlock()
+		return v.storeAt(dv, nil, 0), true
+	}
+	v.setNumber(n, 0)
+	v.mu.Unlock()
+	return ua.Good, true
 }
 
 // number returns the words of the value. Under mu they belong together.

@@ -159,6 +159,9 @@ func (v *Variable) storeAt(dv *ua.DataValue, rng ua.NumericRange, now ua.DateTim
 
 // set replaces the value and reports whether anything changed. mu is held.
 func (v *Variable) set(dv *ua.DataValue, rng ua.NumericRange, now ua.DateTime) (changed bool, status ua.StatusCode) {
+	if n, ok := dv.Number(); ok && len(rng) == 0 {
+		return v.setNumber(n, now), ua.Good
+	}
 	value := dv.Value
 	if len(rng) > 0 {
 		var code ua.StatusCode
@@ -175,7 +178,9 @@ func (v *Variable) set(dv *ua.DataValue, rng ua.NumericRange, now ua.DateTime) (
 			stamp = ua.DateTimeOf(time.Now())
 		}
 	}
-	v.publish(value, dv.Status, stamp, dv.SourcePicoseconds)
+	v.publish(ua.Number{
+		Meta: ua.NumberMeta(ua.TypeNull, dv.Status, dv.SourcePicoseconds), SourceTimestamp: stamp,
+	}, value)
 	if wantsEncoded(&value) {
 		if v.side == nil {
 			v.side = new(side)

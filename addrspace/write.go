@@ -9,6 +9,11 @@ import (
 // takes writes, the steps are PrepareWrite, the source's Write, and CommitWrite
 // when the source does not read.
 func (v *Variable) Write(dv *ua.DataValue, rng ua.NumericRange) ua.StatusCode {
+	if len(rng) == 0 {
+		if code, done := v.writeNumber(dv); done {
+			return code
+		}
+	}
 	prepared, code := v.PrepareWrite(dv, rng)
 	if code != ua.Good {
 		return code

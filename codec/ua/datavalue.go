@@ -35,12 +35,10 @@ func (v *DataValue) AppendTo(dst []byte) []byte { return v.appendDepth(dst, 0) }
 
 func (v *DataValue) appendDepth(dst []byte, depth int) []byte {
 	// Nearly every DataValue is a number; room is then checked once for all fields.
-	if at := len(dst); cap(dst)-at >= MaxNumberSize && depth < MaxDepth && !v.Value.array && numberSize[v.Value.typ] != 0 {
-		n := Number{
-			Bits: v.Value.bits, Meta: NumberMeta(v.Value.typ, v.Status, v.SourcePicoseconds),
-			SourceTimestamp: v.SourceTimestamp,
+	if at := len(dst); cap(dst)-at >= MaxNumberSize && depth < MaxDepth {
+		if n, ok := v.Number(); ok {
+			return dst[:at+n.put((*[MaxNumberSize]byte)(dst[at:at+MaxNumberSize]), v.ServerTimestamp, v.ServerPicoseconds)]
 		}
-		return dst[:at+n.put((*[MaxNumberSize]byte)(dst[at:at+MaxNumberSize]), v.ServerTimestamp, v.ServerPicoseconds)]
 	}
 	at := len(dst)
 	dst = append(dst, 0)

@@ -38,15 +38,25 @@ func (n Number) Status() StatusCode { return StatusCode(n.Meta >> metaStatus) }
 // SourcePicoseconds returns what [DataValue] has under that name.
 func (n Number) SourcePicoseconds() uint16 { return uint16(n.Meta >> metaPicoseconds) }
 
-// IsNumber reports whether the value is a scalar that a [Number] holds.
-func (v Variant) IsNumber() bool { return !v.array && numberSize[v.typ] != 0 }
-
-// Bits returns the bits of a value for which IsNumber is true.
-func (v Variant) Bits() uint64 { return v.bits }
+// Number returns the DataValue as a Number, without its server timestamp; ok is
+// false for every other value.
+func (v *DataValue) Number() (n Number, ok bool) {
+	if v.Value.array || numberSize[v.Value.typ] == 0 {
+		return n, false
+	}
+	n.Bits = v.Value.bits
+	n.Meta = NumberMeta(v.Value.typ, v.Status, v.SourcePicoseconds)
+	n.SourceTimestamp = v.SourceTimestamp
+	return n, true
+}
 
 // MaxNumberSize is what a DataValue with a scalar number takes at most: mask,
 // type and number, status, and two timestamps with picoseconds.
 const MaxNumberSize = 1 + 1 + 8 + 4 + 2*(8+2)
+
+// SameValue reports whether type and bits are the same, whatever the status and
+// the times.
+func (n Number) SameValue(o Number) bool { return n.Bits == o.Bits && n.Type() == o.Type() }
 
 // Value returns the number as a Variant.
 func (n Number) Value() Variant { return Variant{typ: n.Type(), bits: n.Bits} }
