@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/uahive/uahive/addrspace"
 	"github.com/uahive/uahive/codec"
@@ -307,4 +308,16 @@ func BenchmarkCreateDelete10000Items(b *testing.B) {
 		w.m.DeleteMonitoredItems(c.q, del, &resp)
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/items, "ns/item")
+}
+
+// TestItemIsThreeCacheLines: most items are no more than this, and a change finds
+// them cold.
+func TestItemIsThreeCacheLines(t *testing.T) {
+	var it item
+	if size := unsafe.Sizeof(it); size != 192 {
+		t.Errorf("an item has %d bytes", size)
+	}
+	if end := unsafe.Offsetof(it.last) + unsafe.Sizeof(it.last); unsafe.Offsetof(it.last) != 64 || end > 128 {
+		t.Errorf("the last value is at %d to %d", unsafe.Offsetof(it.last), end)
+	}
 }

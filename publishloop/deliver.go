@@ -135,7 +135,7 @@ func (d *deliverer) run() {
 func (d *deliverer) call(orders []order) {
 	items := make([]addrspace.WatchItem, len(orders))
 	for i, o := range orders {
-		items[i] = addrspace.WatchItem{NodeID: o.it.nodeID, Watcher: o.it, Result: ua.BadNodeIDUnknown}
+		items[i] = addrspace.WatchItem{NodeID: o.it.nodeID(), Watcher: o.it, Result: ua.BadNodeIDUnknown}
 	}
 	if !orders[0].watch {
 		d.subscriber.Unwatch(items)

@@ -14,46 +14,65 @@ import (
 //
 // Most items have a queue of one entry and no filter of their own, and need
 // nothing but this struct; the rest is in extras.
+//
+// A change and a publishing cycle find the item cold, as a rule: what both need
+// stands in the first two of its three cache lines.
 type item struct {
-	// Immutable.
-	sub       *Subscription
-	source    source          // where values come from
-	node      *addrspace.Node // nil when a manager answers for the node
-	nodeID    ua.NodeID
-	id        uint32
-	attribute ua.AttributeID
+	sub  *Subscription // immutable
+	next *item         // in the list of changed items, or in the ready list; guarded by Subscription.mu
 
-	// Guarded by Subscription.mu.
-	next      *item // in the list of changed items, or in the ready list
-	prev      *item // in the ready list
-	linked    bool  // is in the ready list
-	triggered bool  // another item had it reported though it is only sampled
-	unsettled bool  // its mode or queue was changed: look closely when collecting
-	started   bool  // its source delivers
-	deleted   bool
-	semantic  *semantic
-
-	mu sync.Mutex
+	extra *extras // guarded as the following; nil when not needed
+	mu    sync.Mutex
 	// Guarded by mu. The configuration is written with Subscription.mu held as
 	// well, so that either is enough to read it.
 	handle     uint32
 	queueSize  uint32
 	mode       ua.MonitoringMode
 	timestamps ua.TimestampsToReturn
-	discardNew bool // the DiscardOldest parameter, negated
-	gapped     bool // interval is a minimum gap that has to be watched
-	closed     bool // deleted, or its node is gone: nothing is reported any more
-	muted      bool // a Bad status was reported in place of values
-	muteCode   ua.StatusCode
-	listed     bool // is in the list of changed items, or in the ready list
+	muteCode   ua.StatusCode // reported in place of values unless it is Good
+	discardNew bool          // the DiscardOldest parameter, negated
+	gapped     bool          // interval is a minimum gap that has to be watched
+	closed     bool          // deleted, or its node is gone: nothing is reported any more
+	listed     bool          // is in the list of changed items, or in the ready list
 	hasLast    bool
-	queued     bool  // last waits to be reported; for a queue of one entry
-	newMeaning bool  // the next notification carries the SemanticsChanged bit
-	asked      *poll // while the scheduler asks for values; written as the configuration is
-	interval   time.Duration
-	last       ua.DataValue // that passed the filter
-	extra      *extras      // nil when not needed
+	queued     bool // last waits to be reported; for a queue of one entry
+	newMeaning bool // the next notification carries the SemanticsChanged bit
+
+	// Guarded by Subscription.mu.
+	linked    bool // is in the ready list
+	triggered bool // another item had it reported though it is only sampled
+	unsettled bool // its mode or queue was changed: look closely when collecting
+	started   bool // its source delivers
+	deleted   bool
+
+	last ua.DataValue // that passed the filter; guarded by mu
+
+	prev *item // in the ready list; guarded by Subscription.mu
+
+	// Immutable.
+	source    source          // where values come from
+	node      *addrspace.Node // nil when a manager answers for the node
+	managed   *ua.NodeID      // of the node, when a manager answers for it
+	id        uint32
+	attribute ua.AttributeID
+
+	semantic *semantic // guarded by Subscription.mu
+
+	// Guarded by mu as the configuration is.
+	asked    *poll // while the scheduler asks for values
+	interval time.Duration
 }
+
+// nodeID returns the id of the node that is monitored.
+func (it *item) nodeID() ua.NodeID {
+	if it.node == nil {
+		return *it.managed
+	}
+	return it.node.ID()
+}
+
+// muted says that a Bad status was reported in place of values. mu is held.
+func (it *item) muted() bool { return it.muteCode != ua.Good }
 
 // extras is what only some items have.
 type extras struct {
@@ -150,7 +169,7 @@ func (it *item) settle(now time.Duration) {
 
 // offer takes a sample: it is queued when it passes the filter. mu is held.
 func (it *item) offer(dv *ua.DataValue) {
-	if it.closed || it.muted || it.mode == ua.MonitoringModeDisabled {
+	if it.closed || it.muted() || it.mode == ua.MonitoringModeDisabled {
 		return
 	}
 	x := it.extra

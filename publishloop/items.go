@@ -68,8 +68,11 @@ func (m *Manager) createItem(s *Subscription, q *Queue, who *Identity, timestamp
 		return fail(ua.BadTooManyMonitoredItems)
 	}
 	it := &item{
-		sub: s, source: t.source, node: t.node, nodeID: t.nodeID, attribute: t.attribute,
-		mode: req.MonitoringMode, muted: t.mute.IsBad(), muteCode: t.mute,
+		sub: s, source: t.source, node: t.node, attribute: t.attribute, mode: req.MonitoringMode, muteCode: onlyBad(t.mute),
+	}
+	if t.node == nil {
+		id := t.nodeID
+		it.managed = &id
 	}
 	if t.indexes != nil {
 		it.extra = &extras{indexes: t.indexes}
@@ -169,7 +172,7 @@ func (it *item) watchGap(publishing time.Duration) {
 // start has an item sample, or say why not. mu is held.
 func (s *Subscription) start(it *item) {
 	s.manager.follow(it)
-	if it.muted {
+	if it.muted() {
 		it.mu.Lock()
 		it.report(&ua.DataValue{Status: it.muteCode})
 		it.mu.Unlock()
@@ -495,18 +498,26 @@ func (s *Subscription) recheck(q *Queue, identity *Identity) {
 // mute has an item report a Bad status in place of values, or values again.
 // mu is held.
 func (s *Subscription) mute(it *item, code ua.StatusCode) {
-	if it.muted == code.IsBad() {
+	if it.muted() == code.IsBad() {
 		return
 	}
 	if it.mode == ua.MonitoringModeDisabled {
 		it.mu.Lock()
-		it.muted, it.muteCode = code.IsBad(), code
+		it.muteCode = onlyBad(code)
 		it.mu.Unlock()
 		return
 	}
 	s.stop(it)
 	it.mu.Lock()
-	it.muted, it.muteCode = code.IsBad(), code
+	it.muteCode = onlyBad(code)
 	it.mu.Unlock()
 	s.start(it)
+}
+
+// onlyBad returns the status where it is Bad, and Good for all others.
+func onlyBad(code ua.StatusCode) ua.StatusCode {
+	if code.IsBad() {
+		return code
+	}
+	return ua.Good
 }

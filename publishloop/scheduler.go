@@ -253,7 +253,7 @@ func (s *scheduler) dispatch(due []*poll) {
 func (s *scheduler) readInline(p *poll) {
 	defer func() {
 		if r := recover(); r != nil {
-			s.manager.log.Error().Stringer("node", p.it.nodeID).Interface("panic", r).Bytes("stack", debug.Stack()).
+			s.manager.log.Error().Stringer("node", p.it.nodeID()).Interface("panic", r).Bytes("stack", debug.Stack()).
 				Msg("panic in the source of a value")
 			p.it.sampled(p, &ua.DataValue{Status: ua.BadInternalError})
 		}
@@ -386,7 +386,7 @@ func (r managerReader) read(ctx context.Context, polls []*poll) {
 		age := millis(p.it.interval)
 		p.it.mu.Unlock()
 		items[i] = addrspace.ReadItem{
-			NodeID: p.it.nodeID, Attribute: p.it.attribute, MaxAge: age,
+			NodeID: p.it.nodeID(), Attribute: p.it.attribute, MaxAge: age,
 			Result: ua.DataValue{Status: ua.BadNodeIDUnknown},
 		}
 		values = values && p.it.attribute == ua.AttributeIDValue

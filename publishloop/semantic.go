@@ -132,7 +132,7 @@ func (it *item) meaningChanged(limits *ua.Range) {
 	if x := it.extra; x != nil && x.filter.relative && limits != nil {
 		x.filter.setRange(*limits)
 	}
-	if it.closed || it.muted || !it.hasLast || it.mode == ua.MonitoringModeDisabled {
+	if it.closed || it.muted() || !it.hasLast || it.mode == ua.MonitoringModeDisabled {
 		return
 	}
 	it.newMeaning = true
