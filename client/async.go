@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/uahive/uahive/codec"
 	"github.com/uahive/uahive/codec/ua"
@@ -71,7 +70,7 @@ func (c *Client) post(r *request) error {
 		return c.absent()
 	}
 	r.hint = milliseconds(c.cfg.RequestTimeout)
-	r.deadline = time.Now().Add(c.cfg.RequestTimeout).UnixNano()
+	r.within = c.cfg.RequestTimeout
 	if _, err := ch.send(r); err != nil {
 		return err
 	}

@@ -70,6 +70,8 @@ type channel struct {
 	renewAt  time.Time     // when to renew the token in use
 	writing  bool          // somebody is the writer
 	handing  bool          // the reader is handing out responses and will write
+	handed   time.Time     // when these were read
+	filled   int           // size that the next queue is likely to need
 	failure  error         // not nil: the connection has ended
 	calls    []*call       // to be used again
 	crowded  int           // callers that wait for room

@@ -57,7 +57,7 @@ func (ch *channel) handOut() error {
 		return err
 	}
 	ch.mu.Lock()
-	ch.handing = true
+	ch.handing, ch.handed = true, time.Unix(0, ch.received.Load())
 	ch.mu.Unlock()
 	for ok && err == nil {
 		ch.stats.bytesIn.Add(uint64(len(frame)))

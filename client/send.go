@@ -13,8 +13,10 @@ const (
 	// leadRounds is how often a caller writes what others have queued before a
 	// goroutine of its own does, so that no caller serves the others for long.
 	leadRounds = 4
-	// queueStart is the size of a queue's first buffer.
+	// queueStart is the size of a queue's first buffer, filledMost the largest one
+	// that a queue gets because the one before was as large.
 	queueStart = 4 << 10
+	filledMost = 256 << 10
 )
 
 // request is what is needed to send one. Either body or tail is set.
@@ -25,14 +27,24 @@ type request struct {
 	tail     []byte          // what follows the RequestHeader
 	hint     uint32          // TimeoutHint in milliseconds
 	deadline int64           // when to fail it, in Unix nanoseconds; 0: never
+	within   time.Duration   // if not 0, deadline is set to so long from now
 	own      bool            // the client's own, which does not count against MaxInFlight
 }
 
 // send queues a request and sees that it leaves. It does not wait for room: an
 // error of errNoRoom says that there is none. The id is 0 with an error.
 func (ch *channel) send(r *request) (id uint32, err error) {
-	now := time.Now()
 	ch.mu.Lock()
+	// Looking at the clock is a tenth of what it takes to send a small request.
+	// What is sent while responses are handed out follows from one of them, and
+	// takes the time at which they were read.
+	now := ch.handed
+	if !ch.handing {
+		now = time.Now()
+	}
+	if r.within != 0 {
+		r.deadline = now.Add(r.within).UnixNano()
+	}
 	if ch.failure != nil {
 		err = ch.failure
 		ch.mu.Unlock()
@@ -190,6 +202,9 @@ func (ch *channel) sealQueue() (*codec.Buffer, error) {
 	}
 	buf, token := ch.queue, ch.token
 	ch.queue, ch.token = nil, nil
+	if buf != nil {
+		ch.filled = min(len(buf.B)+len(buf.B)/4, filledMost)
+	}
 	crowded := ch.crowded > 0
 	ch.mu.Unlock()
 	if crowded {
@@ -231,7 +246,8 @@ func (ch *channel) written(buf *codec.Buffer, err error) bool {
 // appendRequest encodes a request at the end of the queue. The caller holds mu.
 func (ch *channel) appendRequest(r *request, t uasc.MessageType, id uint32, now time.Time) error {
 	if ch.queue == nil {
-		ch.queue = codec.GetBuffer(queueStart)
+		// As much as the queue took last, so that it need not grow while it is filled.
+		ch.queue = codec.GetBuffer(max(queueStart, ch.filled))
 		ch.queue.B = ch.queue.B[:0]
 	}
 	before := len(ch.queue.B)

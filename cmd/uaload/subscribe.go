@@ -240,6 +240,7 @@ func (l *subscribeLoad) measure(ctx context.Context, watchers []*client.Client, 
 		o.report(r)
 	}
 	r.take(w, watchers)
+	r.explain()
 	r.Latency = l.times.latency()
 	r.perNotification(&meter)
 	select {

@@ -68,12 +68,6 @@ func newSubscribeResult(f *subscribeFlags, got revised, elapsed time.Duration, c
 	if elapsed > 0 {
 		r.ChangesPerSecond = float64(changes) / elapsed.Seconds()
 	}
-	if need := int(math.Ceil(f.rate*got.interval.Seconds())) + 1; int(got.queue) < need {
-		r.Notes = append(r.Notes, fmt.Sprintf("the queue of %d values is too small for %d changes between two publishings: the server drops values by design; write a larger -queue or a shorter -publishing interval", got.queue, need))
-	}
-	if got.sampling > 0 && got.sampling.Seconds() > 1/f.rate/2 {
-		r.Notes = append(r.Notes, fmt.Sprintf("the server looks at values every %v only: it does not see all changes at %g per second", got.sampling, f.rate))
-	}
 	return r
 }
 
@@ -90,6 +84,20 @@ func (r *subscribeResult) take(w *writer, watchers []*client.Client) {
 		r.Republished += s.Republished
 		r.Duplicates += s.Duplicates
 		r.Lost += s.Lost
+	}
+}
+
+// explain notes why values that are missing could not but be. Where none is
+// missing there is nothing to explain: a server may do better than it promises.
+func (r *subscribeResult) explain() {
+	if r.Missing == 0 {
+		return
+	}
+	if need := int(math.Ceil(r.Rate*r.Publishing/1000)) + 1; int(r.Queue) < need {
+		r.Notes = append(r.Notes, fmt.Sprintf("the queue of %d values is too small for %d changes between two publishings: the server drops values by design; write a larger -queue or a shorter -publishing interval", r.Queue, need))
+	}
+	if r.Sampling > 1000/r.Rate/2 {
+		r.Notes = append(r.Notes, fmt.Sprintf("the server looks at values every %g ms only: it cannot see all changes at %g per second", r.Sampling, r.Rate))
 	}
 }
 
