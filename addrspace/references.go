@@ -299,9 +299,8 @@ func rebuildRefs(n *Node, room int) *refList {
 	old, dead := n.halves(), n.deadRefs()
 	list := newRefList(refCapacity(len(old) - dead + room))
 	if dead == 0 {
-		for i := range old {
-			copyRef(&list.items[i], &old[i])
-		}
+		// Nobody changes either list meanwhile, so that a plain copy does.
+		copy(list.items, old)
 		list.n.Store(int32(len(old)))
 		n.refs.Store(list)
 		return list
@@ -312,7 +311,9 @@ func rebuildRefs(n *Node, room int) *refList {
 		if old[i].target.Load() == nil {
 			continue
 		}
-		copyRef(&list.items[p], &old[i])
+		it := &list.items[p]
+		it.target.Store(old[i].target.Load())
+		it.meta, it.mirror = old[i].meta, old[i].mirror
 		moved[i] = p
 		p++
 	}
@@ -327,11 +328,6 @@ func rebuildRefs(n *Node, room int) *refList {
 	list.n.Store(int32(p))
 	n.refs.Store(list)
 	return list
-}
-
-func copyRef(dst, src *ref) {
-	dst.target.Store(src.target.Load())
-	dst.meta, dst.mirror = src.meta, src.mirror
 }
 
 // refCapacity rounds a needed capacity up: doubling while small, then by a
