@@ -62,7 +62,7 @@ func TestVariablesAreCompactAndAddedInLinearTime(t *testing.T) {
 		_, t1 := bytesPerNode(t, small, perFolder)
 		bytes, t2 := bytesPerNode(t, large, perFolder)
 		t.Logf("%d per folder: %.0f bytes per variable; %v for %d, %v for %d", perFolder, bytes, t1, small, t2, large)
-		if bytes > 440 {
+		if bytes > 390 {
 			t.Errorf("%d per folder: %.0f bytes per variable", perFolder, bytes)
 		}
 		// Quadratic work would be a hundred times as much.
