@@ -46,9 +46,9 @@ type Limits struct {
 	Acknowledgements int
 	// StatusChanges that wait for a session's next Publish requests. Default 200.
 	StatusChanges int
-	// RetransmissionBytes bounds the messages that one subscription keeps for a
-	// client that does not acknowledge; their number is bounded by twice the
-	// session's Publish requests (Part 4, 5.14.1.1). Default 4 MiB.
+	// RetransmissionBytes bounds the memory of the messages that one subscription
+	// keeps for a client that does not acknowledge; their number is bounded by
+	// twice the session's Publish requests (Part 4, 5.14.1.1). Default 4 MiB.
 	RetransmissionBytes int
 	// RetransmissionTotal bounds the same over all subscriptions. When it is used
 	// up, a subscription keeps only its newest message. Default 256 MiB.

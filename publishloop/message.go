@@ -10,7 +10,8 @@ import (
 )
 
 // spareSize is the largest memory that a subscription keeps for its next message.
-const spareSize = 4 << 10
+// Larger ones stand in pooled memory until they are acknowledged.
+const spareSize = 512
 
 // encode writes the PublishResponse for a ticket, with what the ready items have
 // to report or, for a keep-alive, without; and keeps the NotificationMessage for
@@ -143,15 +144,17 @@ func (s *Subscription) keep(seq uint32, body []byte) {
 	case len(body) <= cap(s.spare):
 		m.body, s.spare = append(s.spare[:0], body...), nil
 	case len(body) <= spareSize:
-		m.body = append(make([]byte, 0, len(body)), body...)
+		// Neighbouring sizes share a capacity, so that one message's memory serves
+		// the next though a value is longer.
+		m.body = append(make([]byte, 0, (len(body)+127)&^127), body...)
 	default:
 		m.buf = codec.GetBuffer(len(body))
 		m.buf.B = append(m.buf.B[:0], body...)
 		m.body = m.buf.B
 	}
 	s.kept = append(s.kept, m)
-	s.keptSize += len(body)
-	s.manager.keptBytes.Add(int64(len(body)))
+	s.keptSize += cap(m.body)
+	s.manager.keptBytes.Add(int64(cap(m.body)))
 	limits := &s.manager.limits
 	for len(s.kept) > 1 && (s.keptSize > limits.RetransmissionBytes ||
 		s.manager.keptBytes.Load() > int64(limits.RetransmissionTotal)) {
@@ -190,8 +193,8 @@ func (s *Subscription) discard(i int) {
 	m := s.kept[i]
 	body := m.body
 	s.kept = slices.Delete(s.kept, i, i+1)
-	s.keptSize -= len(body)
-	s.manager.keptBytes.Add(-int64(len(body)))
+	s.keptSize -= cap(body)
+	s.manager.keptBytes.Add(-int64(cap(body)))
 	if m.buf == nil && cap(body) > cap(s.spare) {
 		s.spare = body
 	}
