@@ -23,7 +23,7 @@ func TestNumbersAreNotTorn(t *testing.T) {
 		return dv
 	}
 	v.Store(stored(0))
-	const writers, rounds = 2, 20_000
+	const writers, rounds = 2, 50_000
 	var writing, reading sync.WaitGroup
 	done := make(chan struct{})
 	for w := range writers {
@@ -42,7 +42,11 @@ func TestNumbersAreNotTorn(t *testing.T) {
 					return
 				default:
 				}
-				if n, ok := v.LoadNumber(); ok {
+				for range 16 {
+					n, ok := v.LoadNumber()
+					if !ok {
+						continue
+					}
 					dv := ua.DataValue{
 						Value: n.Value(), Status: n.Status(),
 						SourceTimestamp: n.SourceTimestamp, SourcePicoseconds: n.SourcePicoseconds(),
@@ -64,6 +68,19 @@ func TestNumbersAreNotTorn(t *testing.T) {
 	reading.Wait()
 	if n, ok := v.LoadNumber(); !ok || int(n.SourceTimestamp) < rounds-writers {
 		t.Errorf("last number %+v, %v", n, ok)
+	}
+}
+
+// While somebody stores, a number is not read without the lock.
+func TestNumberIsNotReadInAStore(t *testing.T) {
+	v := variable(t, newSpace(t), "Number", ua.VariantOf(int32(1)))
+	v.seq.Add(1)
+	if n, ok := v.LoadNumber(); ok {
+		t.Errorf("%+v is read while it is stored", n)
+	}
+	v.seq.Add(1)
+	if _, ok := v.LoadNumber(); !ok {
+		t.Error("no number after the store")
 	}
 }
 
