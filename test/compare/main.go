@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"log/slog"
 	"math/big"
 	"net"
 	"net/url"
@@ -42,17 +43,20 @@ const (
 func main() {
 	endpoint := flag.String("endpoint", "opc.tcp://127.0.0.1:48842", "URL to listen on")
 	sizes := flag.String("array-sizes", "921600", "elements of the Int32 arrays from ns=1;i=2001 on, separated by commas, or none")
+	verbose := flag.Bool("v", false, "log what gopcua says")
 	flag.Parse()
-	log.SetOutput(io.Discard) // gopcua says what it does by the log package
+	if !*verbose {
+		log.SetOutput(io.Discard) // gopcua says what it does by the log package, too
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, *endpoint, *sizes); err != nil {
+	if err := run(ctx, *endpoint, *sizes, *verbose); err != nil {
 		fmt.Fprintln(os.Stderr, "compare:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, endpoint, sizes string) error {
+func run(ctx context.Context, endpoint, sizes string, verbose bool) error {
 	u, err := url.Parse(endpoint)
 	if err != nil {
 		return err
@@ -69,13 +73,17 @@ func run(ctx context.Context, endpoint, sizes string) error {
 	if err != nil {
 		return err
 	}
-	srv := server.New(
+	options := []server.Option{
 		server.EndPoint(host, port),
 		server.EnableSecurity("None", ua.MessageSecurityModeNone),
 		server.EnableSecurity("Basic256Sha256", ua.MessageSecurityModeSignAndEncrypt),
 		server.EnableAuthMode(ua.UserTokenTypeAnonymous),
 		server.PrivateKey(key), server.Certificate(cert),
-	)
+	}
+	if verbose {
+		options = append(options, server.SetLogger(slog.Default()))
+	}
+	srv := server.New(options...)
 	if err := fill(srv, sizes); err != nil {
 		return err
 	}
