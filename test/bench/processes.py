@@ -88,6 +88,10 @@ class Server:
         return float(found.group(1))
 
 
+# What a load counts that must not be: see uaload subscribe -json.
+WRONG = ("failures", "errors", "unanswered", "missing", "repeated", "out_of_order", "unexpected", "lost_messages")
+
+
 class Failed(RuntimeError):
     """A load that ended with an error, or whose requests failed."""
 
@@ -101,6 +105,6 @@ def run_json(command, patience, cores=None):
     if done.returncode != 0:
         raise Failed(f"{' '.join(command)} ended with code {done.returncode}: {(done.stderr or done.stdout).strip()[-500:]}")
     result = json.loads(done.stdout.strip().splitlines()[-1])
-    if result.get("failures") or result.get("errors"):
-        raise Failed(f"{' '.join(command)} had errors: {result.get('errors')}")
+    if wrong := {key: result[key] for key in WRONG if result.get(key)}:
+        raise Failed(f"{' '.join(command)} had errors: {wrong}")
     return result

@@ -77,6 +77,10 @@ func serve(ctx context.Context, args []string) error {
 	}
 }
 
+// answers are what all connections send from, as a server may whose clients read the same value: a buffer for each would
+// cost the caches more than OPC UA does.
+var answers = make([]byte, 4<<20)
+
 // answer serves one connection until its client leaves. Where a read ends within a message, the rest counts with the
 // next read, so that nothing has to be copied.
 func answer(conn net.Conn) {
@@ -86,7 +90,10 @@ func answer(conn net.Conn) {
 		return
 	}
 	in := make([]byte, readSize(t.request))
-	out := make([]byte, t.response)
+	out := answers
+	if t.response > len(out) {
+		out = make([]byte, t.response)
+	}
 	pending := 0
 	for {
 		n, err := conn.Read(in)
