@@ -21,6 +21,42 @@ func (v *Variable) Write(dv *ua.DataValue, rng ua.NumericRange) ua.StatusCode {
 	return v.CommitWrite(prepared, rng)
 }
 
+// WriteDecoded is [Variable.Write] for a value that a decoder has made for it
+// alone: the elements of an array of numbers are not copied again, and nobody may
+// change them any more.
+func (v *Variable) WriteDecoded(dv *ua.DataValue, rng ua.NumericRange) ua.StatusCode {
+	if len(rng) == 0 {
+		if code, done := v.writeNumber(dv); done {
+			return code
+		}
+	}
+	prepared, code := v.PrepareDecoded(dv, rng)
+	if code != ua.Good {
+		return code
+	}
+	return v.CommitWrite(prepared, rng)
+}
+
+// PrepareDecoded is [Variable.PrepareWrite] for a value as in [Variable.WriteDecoded].
+func (v *Variable) PrepareDecoded(dv *ua.DataValue, rng ua.NumericRange) (ua.DataValue, ua.StatusCode) {
+	value, code := v.checkWrite(dv, rng)
+	if code != ua.Good {
+		return ua.DataValue{}, code
+	}
+	if dv.Value.IsArray() {
+		return written(dv, value.Keep()), ua.Good
+	}
+	return written(dv, value.Clone()), ua.Good // also a ByteString that stands for an array of Byte
+}
+
+// written is what is stored of a value that was checked.
+func written(dv *ua.DataValue, value ua.Variant) ua.DataValue {
+	return ua.DataValue{
+		Value: value, Status: dv.Status,
+		SourceTimestamp: dv.SourceTimestamp, SourcePicoseconds: dv.SourcePicoseconds,
+	}
+}
+
 // PrepareWrite checks a value that a client wants to write (Part 4, 5.11.4) and
 // returns it in the form to store, in memory of its own. Nothing is changed.
 // The status is
@@ -38,20 +74,22 @@ func (v *Variable) Write(dv *ua.DataValue, rng ua.NumericRange) ua.StatusCode {
 // Whether an index range fits the present value is found out by CommitWrite, or
 // here when a Source is to take the value in between.
 func (v *Variable) PrepareWrite(dv *ua.DataValue, rng ua.NumericRange) (ua.DataValue, ua.StatusCode) {
-	if code := v.checkRights(dv, rng); code != ua.Good {
-		return ua.DataValue{}, code
-	}
-	if size := v.node.space.limits.ValueSize; valueSize(&dv.Value) > size {
-		return ua.DataValue{}, ua.BadOutOfRange
-	}
-	value, code := v.checkValue(dv, rng)
+	value, code := v.checkWrite(dv, rng)
 	if code != ua.Good {
 		return ua.DataValue{}, code
 	}
-	return ua.DataValue{
-		Value: value.Clone(), Status: dv.Status,
-		SourceTimestamp: dv.SourceTimestamp, SourcePicoseconds: dv.SourcePicoseconds,
-	}, ua.Good
+	return written(dv, value.Clone()), ua.Good
+}
+
+// checkWrite is PrepareWrite without the copy.
+func (v *Variable) checkWrite(dv *ua.DataValue, rng ua.NumericRange) (ua.Variant, ua.StatusCode) {
+	if code := v.checkRights(dv, rng); code != ua.Good {
+		return ua.Variant{}, code
+	}
+	if size := v.node.space.limits.ValueSize; valueSize(&dv.Value) > size {
+		return ua.Variant{}, ua.BadOutOfRange
+	}
+	return v.checkValue(dv, rng)
 }
 
 // CommitWrite stores what PrepareWrite returned. With a range, the part is put

@@ -122,7 +122,7 @@ func (o *opening) parse() error {
 		return fmt.Errorf("no such channel on this connection: %w", ua.BadTcpSecureChannelUnknown)
 	}
 	c.id = nonZero(&c.server.nextChannel)
-	c.opener = uasc.NewOpener(uasc.OpenerConfig{Limits: c.limits, Budget: (*channelBudget)(c)})
+	c.opener = uasc.NewOpener(uasc.OpenerConfig{Limits: c.limits, Budget: (*channelBudget)(c), Foresee: c.server.foresee()})
 	if !policy.Secure() {
 		return nil
 	}

@@ -191,7 +191,7 @@ func (c *Channel) message(header uasc.Header, chunk []byte, batch *Batch) bool {
 		return false
 	}
 	batch.requests++
-	request := Request{ID: m.RequestID, Body: m.Body}
+	request := Request{ID: m.RequestID, Body: m.Body, Owned: m.Owned}
 	if len(m.Body) > largeRequest {
 		return c.serveLarge(batch, request)
 	}

@@ -23,6 +23,26 @@ type Request struct {
 	ID uint32
 	// Body is the encoded message: the type id of the request and the request.
 	Body []byte
+	// Owned says that the memory of Body is used for nothing else, so that what is
+	// decoded may stay in it. See [Foreseer].
+	Owned bool
+}
+
+// Foreseer is a Service that knows from the first chunk of a request how large it
+// will be, so that a large value is received where it will stay.
+type Foreseer interface {
+	// Foresee gets the beginning of a request's body, and returns the most that
+	// the whole of it can have in bytes, 0 when that is not known, and the place
+	// of a byte that is to stand at an address divisible by 8.
+	Foresee(first []byte) (size, align int)
+}
+
+// foresee returns what the service foresees, nil when it does not.
+func (s *Server) foresee() func(first []byte) (size, align int) {
+	if f, ok := s.config.Service.(Foreseer); ok {
+		return f.Foresee
+	}
+	return nil
 }
 
 // Appender is a message that can write itself. Every generated structure is one.

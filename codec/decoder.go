@@ -23,6 +23,7 @@ type Decoder struct {
 	lim      *Limits
 	err      error
 	alias    bool
+	adopt    bool
 }
 
 // NewDecoder returns a Decoder that reads buf. A nil lim means the default
@@ -34,7 +35,7 @@ func NewDecoder(buf []byte, lim *Limits) *Decoder {
 }
 
 // Reset makes the Decoder read buf from its beginning under the given limits
-// (nil means the defaults). The alias mode is kept.
+// (nil means the defaults). The modes of Alias and Adopt are kept.
 func (d *Decoder) Reset(buf []byte, lim *Limits) {
 	if lim == nil {
 		lim = &unset
@@ -52,6 +53,12 @@ func (d *Decoder) Reset(buf []byte, lim *Limits) {
 // buffer (true) or are copied out of it (false, the initial mode). Aliasing
 // values must not be used after the buffer is reused.
 func (d *Decoder) Alias(on bool) { d.alias = on }
+
+// Adopt says that the buffer is never used again, so that an array of fixed-size
+// elements which is most of it is not copied out of it (true); false is the
+// initial mode. Smaller arrays are copied all the same, since otherwise each of
+// them would keep all of the buffer.
+func (d *Decoder) Adopt(on bool) { d.adopt = on }
 
 // Err returns the first failure, or nil. It is ErrDecoding, ErrLimits or what
 // a caller handed to Fail.

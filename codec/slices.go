@@ -72,10 +72,14 @@ func ReadElements[T Fixed](d *Decoder, dst []T, n int) []T {
 		}
 		return dst[:0]
 	}
-	// append copies into new memory without clearing it first, which make
-	// would. T holds no pointers, so its alignment in raw does not matter to
-	// a copy.
-	dst = append(dst[:0], unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(raw))), n)...)
+	if p := unsafe.Pointer(unsafe.SliceData(raw)); dst == nil && d.adopt && len(raw) >= cap(d.buf)-cap(d.buf)/8 && uintptr(p)%uintptr(size) == 0 {
+		dst = unsafe.Slice((*T)(p), n)
+	} else {
+		// append copies into new memory without clearing it first, which make
+		// would. T holds no pointers, so its alignment in raw does not matter to
+		// a copy.
+		dst = append(dst[:0], unsafe.Slice((*T)(p), n)...)
+	}
 	mem := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(dst))), len(raw))
 	if isBool[T]() {
 		// Any byte but 0 is true on the wire, while a Go bool is 0 or 1. The

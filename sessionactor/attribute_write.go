@@ -130,9 +130,9 @@ func (s *Service) writeOne(ctx context.Context, op *ua.WriteValue) ua.StatusCode
 	}
 	source := variable.Source()
 	if source == nil || source.Write == nil {
-		return variable.Write(&op.Value, rng)
+		return variable.WriteDecoded(&op.Value, rng)
 	}
-	prepared, code := variable.PrepareWrite(&op.Value, rng)
+	prepared, code := variable.PrepareDecoded(&op.Value, rng)
 	if code != ua.Good {
 		return code
 	}

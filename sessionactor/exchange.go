@@ -22,6 +22,7 @@ type exchange struct {
 	header  ua.RequestHeader
 	body    codec.Decoder // behind the header; strings alias the receive buffer
 	raw     []byte        // the request behind its type id, header included
+	owned   bool          // the memory of the request is used for nothing else
 	now     time.Time
 	start   int  // where the response starts in the batch
 	late    bool // its time is over

@@ -110,7 +110,7 @@ func (s *Service) open(x *exchange, b *channelactor.Batch, req channelactor.Requ
 		x.conv = new(conversation)
 		x.channel.Local = x.conv
 	}
-	x.session, x.entry, x.id, x.raw = nil, &unknownEntry, req.ID, req.Body
+	x.session, x.entry, x.id, x.raw, x.owned = nil, &unknownEntry, req.ID, req.Body, req.Owned
 	x.header = ua.RequestHeader{}
 	x.now, x.late = b.Now(), false
 }
@@ -143,6 +143,7 @@ func (s *Service) dispatch(x *exchange) {
 	d := &x.body
 	d.Reset(x.raw, &s.decoding)
 	d.Alias(true)
+	d.Adopt(x.owned)
 	var typeID ua.NodeID
 	typeID.DecodeFrom(d)
 	if d.Err() != nil {

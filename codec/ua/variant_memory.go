@@ -40,3 +40,13 @@ func (v Variant) AppendArrayTail(dst []byte) []byte {
 	}
 	return codec.AppendSlice(dst, *v.dims)
 }
+
+// Keep is Clone for a value that was decoded: what may lie in the memory of a
+// message is copied, while arrays of fixed-size elements are kept, since a
+// [codec.Decoder] puts them where nothing else is.
+func (v Variant) Keep() Variant {
+	if v.array && fixedSize(v.typ) != 0 {
+		return v
+	}
+	return v.Clone()
+}

@@ -12,12 +12,14 @@ type assembly struct {
 	maxBytes  int
 	maxChunks int
 	budget    Budget // nil: none
+	foresee   func(first []byte) (size, align int)
 
 	active    bool // chunks came, the final one did not
 	requestID uint32
 	chunks    int
 	buf       *codec.Buffer // of the message in assembly or just handed out
 	taken     int           // bytes that buf has of the budget
+	owned     bool          // buf is the message's own and not pooled
 }
 
 // add takes the body of one verified chunk and completes m.
@@ -54,14 +56,38 @@ func (a *assembly) add(m *Message, kind byte, body []byte) error {
 	if a.chunks > a.maxChunks || a.chunks == a.maxChunks && kind != ChunkFinal {
 		return errTooManyChunks
 	}
+	if a.chunks == 1 {
+		a.prepare(body)
+	}
 	if err := a.append(body, kind == ChunkFinal); err != nil {
 		return err
 	}
 	if kind == ChunkFinal {
-		m.Done, m.Body = true, a.buf.B
+		m.Done, m.Body, m.Owned = true, a.buf.B, a.owned
 		a.active, a.chunks = false, 0
 	}
 	return nil
+}
+
+// prepare takes memory for a whole message whose first chunk says how large it
+// will be. It is not pooled: what is decoded from the message may stay in it.
+// What does not fit into the limits is put together like any other message, and
+// fails when it is seen not to fit.
+func (a *assembly) prepare(first []byte) {
+	if a.foresee == nil {
+		return
+	}
+	size, align := a.foresee(first)
+	if size <= len(first) || size > a.maxBytes {
+		return
+	}
+	if a.budget != nil && !a.budget.Take(size) {
+		return
+	}
+	const word = 8
+	pad := (word - align%word) % word
+	a.buf = &codec.Buffer{B: codec.Uncleared(size + word)[pad : pad : pad+size]}
+	a.taken, a.owned = size, true
 }
 
 // append adds a body to the buffer, in a larger one where it does not fit. The
@@ -86,7 +112,7 @@ func (a *assembly) append(body []byte, final bool) error {
 			larger.B = append(larger.B, a.buf.B...)
 			a.free()
 		}
-		a.buf, a.taken = larger, size
+		a.buf, a.taken, a.owned = larger, size, false
 	}
 	a.buf.B = append(a.buf.B, body...)
 	return nil
@@ -120,8 +146,10 @@ func (a *assembly) free() {
 	if a.buf == nil {
 		return
 	}
-	a.buf.Release()
-	a.buf = nil
+	if !a.owned {
+		a.buf.Release()
+	}
+	a.buf, a.owned = nil, false
 	if a.budget != nil {
 		a.budget.Give(a.taken)
 	}

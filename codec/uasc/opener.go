@@ -18,6 +18,9 @@ type Message struct {
 	// the chunk was an intermediate one, or an abort.
 	Done bool
 	Body []byte
+	// Owned says that the memory of Body is used for nothing else, ever: it may
+	// be kept after Recycle. See OpenerConfig.Foresee.
+	Owned bool
 
 	// Aborted is not Good when the sender gave the message up (Part 6, 6.7.3):
 	// what came of it has been dropped, the channel goes on, and a client ends
@@ -47,6 +50,12 @@ type OpenerConfig struct {
 	Limits Limits
 	// Budget is shared by all connections; nil means none.
 	Budget Budget
+	// Foresee, if not nil, looks at the body of the first of several chunks and
+	// says how many bytes the whole message will have at most, 0 when it does not
+	// know, and which of them is to stand at an address divisible by 8. Such a
+	// message is put together in memory of its own. What it says is what a peer
+	// says, and held against the limits and the budget.
+	Foresee func(first []byte) (size, align int)
 }
 
 // NewOpener returns an Opener that awaits its first OPN.
@@ -55,7 +64,7 @@ func NewOpener(c OpenerConfig) *Opener {
 	o := &Opener{}
 	o.asm.maxBytes = int(min(lim.MaxMessage, 1<<31-1))
 	o.asm.maxChunks = int(min(lim.MaxChunks, 1<<31-1))
-	o.asm.budget = c.Budget
+	o.asm.budget, o.asm.foresee = c.Budget, c.Foresee
 	return o
 }
 
