@@ -86,11 +86,20 @@ func (s *slot) send(now time.Time) {
 func (s *slot) HandleResponse(_ uint32, body []byte, err error) {
 	l := s.lane
 	now := time.Now()
+	gone := isLost(err)
 	l.mu.Lock()
-	l.answered(body, err, now.Sub(s.sent))
+	if gone {
+		l.lost(err)
+	} else {
+		l.answered(body, err, now.Sub(s.sent))
+	}
 	waiting := l.waiting
 	l.waiting = nil
 	l.mu.Unlock()
+	if gone {
+		l.load.ended.Add(1 + int64(len(waiting)))
+		return
+	}
 	s.send(now)
 	for _, other := range waiting {
 		other.send(now)
@@ -100,12 +109,7 @@ func (s *slot) HandleResponse(_ uint32, body []byte, err error) {
 // answered counts one answer. The caller holds mu.
 func (l *lane) answered(body []byte, err error, took time.Duration) {
 	ok := err == nil && l.judge(body)
-	switch {
-	case err == nil:
-	case isLost(err):
-		l.lost(err)
-		return
-	case l.load.phase.Load() == measuring:
+	if err != nil && l.load.phase.Load() == measuring {
 		l.errors.add(ua.StatusOf(err))
 	}
 	l.handled++
@@ -144,9 +148,6 @@ func (l *lane) judge(body []byte) bool {
 // lost counts a request that the end of the connection took, and ends the load.
 // The caller holds mu.
 func (l *lane) lost(err error) {
-	if l.load.phase.Load() == stopped {
-		return
-	}
 	l.failures++
 	l.errors.add(ua.StatusOf(err))
 	l.load.fail(fmt.Errorf("client %d has lost its connection: %w", l.number+1, err))

@@ -216,7 +216,10 @@ func TestALostServerEndsTheLoad(t *testing.T) {
 			t.Errorf("uaload %s: took %v", args, took)
 		}
 		if strings.HasPrefix(args, "read") {
-			if e, _ := r["errors"].(map[string]any); len(e) == 0 || r["failures"] == 0.0 || r["requests"] == 0.0 {
+			// Of the 15 requests in flight each that is lost counts once. Others may
+			// be answered meanwhile, and are the last ones then.
+			n, _ := r["failures"].(float64)
+			if e, _ := r["errors"].(map[string]any); len(e) == 0 || n < 1 || n > 15 || r["requests"] == 0.0 {
 				t.Errorf("uaload %s: %v", args, r)
 			}
 		}
