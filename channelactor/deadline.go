@@ -25,6 +25,11 @@ func (c *Channel) setDeadline() {
 		return
 	}
 	c.sock.conn.SetReadDeadline(c.server.start.Add(c.nextDeadlineLocked()))
+	if c.ended() {
+		// It ended since the look above: the deadline that was just set would
+		// keep the reader from seeing that.
+		c.sock.conn.SetReadDeadline(time.Now().Add(-time.Second))
+	}
 }
 
 func (c *Channel) nextDeadlineLocked() time.Duration {
