@@ -58,8 +58,7 @@ func newIndexTable(groups int) *indexTable {
 var textSeed = maphash.MakeSeed()
 
 // hashID returns a hash with all bits well spread: the low ones pick a group, the
-// highest are the tag. Neighbouring numbers are put apart: groups that four of them
-// share were measured, and overflow so often that every look-up pays for it.
+// highest are the tag.
 func hashID(id *ua.NodeID) uint64 {
 	h := uint64(id.Namespace())<<40 | uint64(id.Type())<<32 | uint64(id.Numeric())
 	switch id.Type() {
