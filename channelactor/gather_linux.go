@@ -18,9 +18,8 @@ const maxVector = 2*windowFrames + 8
 // and small, one would double it.
 var vectors = sync.Pool{New: func() any { return new([maxVector]syscall.Iovec) }}
 
-// writev writes several pieces with one call. This is the one use of unsafe in
-// the package: the kernel is handed the addresses of the pieces, which stay
-// reachable through the vector until the call returns.
+// writev writes several pieces with one call: the kernel is handed their
+// addresses, and they stay reachable through the vector until the call returns.
 func writev(fd uintptr, pieces [][]byte) (int, error) {
 	vector := vectors.Get().(*[maxVector]syscall.Iovec)
 	n := 0

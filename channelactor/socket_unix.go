@@ -28,7 +28,7 @@ func (s *socket) poll(conn net.Conn) {
 func (s *socket) readOnce(fd uintptr) bool {
 	s.widen(readSize)
 	for {
-		n, err := syscall.Read(int(fd), s.in.B[len(s.in.B):cap(s.in.B)])
+		n, err := readNow(fd, s.in.B[len(s.in.B):cap(s.in.B)])
 		switch {
 		case err == nil && n > 0:
 			s.in.B = s.in.B[:len(s.in.B)+n]
@@ -49,7 +49,7 @@ func (s *socket) readOnce(fd uintptr) bool {
 
 func (s *socket) writeOnce(fd uintptr) bool {
 	for s.written < len(s.out) {
-		n, err := syscall.Write(int(fd), s.out[s.written:])
+		n, err := writeNow(fd, s.out[s.written:])
 		switch {
 		case err == nil:
 			s.written += n
