@@ -59,9 +59,10 @@ type Pool struct {
 	rejected  uint64
 	panics    uint64
 	dropped   uint64
-	begun     taskList      // tasks that a worker was started for
-	turns     turns         // who is served when a worker becomes free
-	idle      chan struct{} // made by Close, closed when nothing is active or waiting
+	begun     taskList       // tasks that a worker was started for
+	turns     [classes]turns // who is served when a worker becomes free
+	passed    int            // tasks that were taken before one of a later class
+	idle      chan struct{}  // made by Close, closed when nothing is active or waiting
 }
 
 // workerExpiry is how long an idle worker's goroutine, whose stack has grown, is kept.
@@ -86,7 +87,9 @@ func NewPool(cfg PoolConfig) *Pool {
 		queue:      cfg.Queue,
 		ownerQueue: min(cfg.OwnerQueue, cfg.Queue),
 		onPanic:    cfg.OnPanic,
-		turns:      newTurns(cfg.OwnerActive),
+	}
+	for i := range p.turns {
+		p.turns[i] = newTurns(cfg.OwnerActive)
 	}
 	p.work = p.worker
 	// The ants pool has no size of its own: a worker counts as running for ants until shortly after
@@ -102,27 +105,33 @@ func NewPool(cfg PoolConfig) *Pool {
 // Submit queues task for owner, and starts a worker for it when one is due. It never blocks. It fails
 // with [ErrOverloaded] or [ErrPoolClosed], and then the task will not run.
 func (p *Pool) Submit(owner uint64, task func()) error {
+	return p.SubmitAs(Last, owner, task)
+}
+
+// SubmitAs is Submit for a task of a class. An owner has its turns, and its bounds, in each class.
+func (p *Pool) SubmitAs(class Class, owner uint64, task func()) error {
 	p.mu.Lock()
 	if p.closed {
 		p.rejected++
 		p.mu.Unlock()
 		return ErrPoolClosed
 	}
-	o := p.turns.owners[owner]
-	start := p.active < p.size && (o == nil || o.waiting == 0 && o.active < p.turns.ownerActive)
-	if !start && (p.turns.waiting >= p.queue || o != nil && o.waiting >= p.ownerQueue) {
+	turns := &p.turns[class]
+	o := turns.owners[owner]
+	start := p.active < p.size && (o == nil || o.waiting == 0 && o.active < turns.ownerActive)
+	if !start && (p.waiting() >= p.queue || o != nil && o.waiting >= p.ownerQueue) {
 		p.rejected++
 		p.mu.Unlock()
 		return ErrOverloaded
 	}
 	if o == nil {
-		o = p.turns.newOwner(owner)
+		o = turns.newOwner(owner)
 	}
 	if start {
 		p.active++
-		p.begun.push(p.turns.begin(o, task))
+		p.begun.push(turns.begin(o, task))
 	} else {
-		p.turns.wait(o, task)
+		turns.wait(o, task)
 	}
 	p.mu.Unlock()
 	if start {
@@ -179,19 +188,20 @@ func (p *Pool) worker() {
 // does not matter which worker runs them. Called with mu.
 func (p *Pool) next() (*poolOwner, func()) {
 	if p.begun.first != nil {
-		return p.turns.take(p.begun.pop())
+		t := p.begun.pop()
+		return t.owner.turns.take(t)
 	}
-	return p.turns.next()
+	return p.nextTurn()
 }
 
 // finish accounts for an ended task of o. Called with mu.
 func (p *Pool) finish(o *poolOwner) {
 	p.completed++
-	p.turns.ended(o)
+	o.turns.ended(o)
 }
 
 func (p *Pool) signalIdle() {
-	if p.active == 0 && p.turns.waiting == 0 && p.idle != nil {
+	if p.active == 0 && p.waiting() == 0 && p.idle != nil {
 		close(p.idle)
 		p.idle = nil
 	}
@@ -218,6 +228,7 @@ func (p *Pool) run(owner uint64, task func()) {
 // PoolStats is a snapshot of a pool.
 type PoolStats struct {
 	Size      int    // tasks that can run at once
+	Queue     int    // tasks that can wait at once
 	Active    int    // workers that run
 	Waiting   int    // tasks that wait
 	Owners    int    // owners with a task that runs or waits
@@ -231,11 +242,16 @@ type PoolStats struct {
 func (p *Pool) Stats() PoolStats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	owners := 0
+	for i := range p.turns {
+		owners += len(p.turns[i].owners)
+	}
 	return PoolStats{
 		Size:      p.size,
+		Queue:     p.queue,
 		Active:    p.active,
-		Waiting:   p.turns.waiting,
-		Owners:    len(p.turns.owners),
+		Waiting:   p.waiting(),
+		Owners:    owners,
 		Completed: p.completed,
 		Rejected:  p.rejected,
 		Panics:    p.panics,
@@ -272,6 +288,8 @@ func (p *Pool) Close(ctx context.Context) error {
 func (p *Pool) drop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.dropped += uint64(p.turns.drop())
+	for i := range p.turns {
+		p.dropped += uint64(p.turns[i].drop())
+	}
 	p.signalIdle()
 }

@@ -16,6 +16,7 @@ type turns struct {
 // poolOwner exists while its owner has a task that runs or waits.
 type poolOwner struct {
 	id      uint64
+	turns   *turns // of its class
 	active  int
 	waiting int // length of tasks
 	tasks   taskList
@@ -158,7 +159,7 @@ func (q *turns) newOwner(id uint64) *poolOwner {
 	} else {
 		q.freeOwner = o.next
 	}
-	*o = poolOwner{id: id}
+	*o = poolOwner{id: id, turns: q}
 	q.owners[id] = o
 	return o
 }
