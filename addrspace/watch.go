@@ -2,6 +2,7 @@ package addrspace
 
 import (
 	"sync"
+	"time"
 
 	"github.com/uahive/uahive/codec/ua"
 )
@@ -12,7 +13,8 @@ import (
 // package. Locks that they take must never be held while Watch, Unwatch or
 // Store is called on the same variable.
 type Watcher interface {
-	// ValueChanged is called for each new value, status or source timestamp.
+	// ValueChanged is called for each new value, status or source timestamp. The
+	// ServerTimestamp is the time of the call.
 	// The DataValue is only good during the call; what its Value refers to is
 	// immutable and may be kept.
 	ValueChanged(dv *ua.DataValue)
@@ -36,7 +38,12 @@ type side struct {
 
 const fewWatchers = 32
 
+// deliver tells the watchers, with the time of now as ServerTimestamp: one look at
+// the clock serves them all.
 func (s *side) deliver() {
+	if len(s.watchers) > 0 {
+		s.last.ServerTimestamp = ua.DateTimeOf(time.Now())
+	}
 	for _, w := range s.watchers {
 		w.ValueChanged(&s.last)
 	}

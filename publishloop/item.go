@@ -209,8 +209,11 @@ func (it *item) enqueue(dv *ua.DataValue) {
 	it.last, it.hasLast = *dv, true
 	if it.queueSize <= 1 {
 		it.queued = true
+		if it.node != nil {
+			it.last.ServerTimestamp = 0 // see stamp
+		}
 	} else {
-		if it.timestamps == ua.TimestampsToReturnServer || it.timestamps == ua.TimestampsToReturnBoth {
+		if it.last.ServerTimestamp == 0 && it.timestamps != ua.TimestampsToReturnSource && it.timestamps != ua.TimestampsToReturnNeither {
 			it.last.ServerTimestamp = ua.DateTimeOf(time.Now())
 		}
 		x := it.extra
