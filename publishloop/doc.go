@@ -10,8 +10,9 @@
 // # How it runs
 //
 // What the standard says of a subscription is the pure function [Step] over the
-// plain data of a [State]. Around it, a [Subscription] has one goroutine that
-// waits for its publishing timer. Everything else runs where it arrived, under
+// plain data of a [State]. Publishing timers are shared: a beat has one goroutine
+// and one timer for up to 32 subscriptions of the same interval, since a wake-up
+// costs more than a publishing cycle. Everything else runs where it arrived, under
 // the mutex of the subscription: a service call that only touches memory on the
 // goroutine of the reader, and a Publish request for a subscription that is late
 // as well, so that its answer leaves without waking anybody.
