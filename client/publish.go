@@ -153,6 +153,9 @@ func (p *publishHandler) HandleResponse(_ uint32, body []byte, err error) {
 
 // arrived puts a message into its place and asks for what is missing.
 func (s *Subscription) arrived(ch *channel, m ua.NotificationMessage, available []uint32) {
+	if len(m.NotificationData) == 0 {
+		s.c.stats.keepAlives.Add(1)
+	}
 	s.mu.Lock()
 	s.order.heard = time.Now()
 	s.order.arrive(m, available)
@@ -181,6 +184,7 @@ func (p *publishHandler) failed(err error, left int) {
 	if p.ch.alive() != nil {
 		return // reconnecting takes care
 	}
+	c.stats.publishFailures.Add(1)
 	c.mu.Lock()
 	list := takeSubscriptions(c)
 	c.mu.Unlock()

@@ -9,6 +9,8 @@ type Stats struct {
 	Renewals            uint64 // security tokens after the first of a channel
 	Reconnects          uint64 // connections after the first
 	Notifications       uint64 // changes and events delivered or dropped
+	KeepAlives          uint64 // messages of subscriptions that had nothing to tell
+	PublishFailures     uint64 // Publish requests that were answered with an error
 	Republished         uint64 // messages that Republish brought
 	Duplicates          uint64 // messages that came twice and were delivered once
 	Lost                uint64 // messages that the server no longer had
@@ -24,6 +26,8 @@ type counters struct {
 	renewals            atomic.Uint64
 	reconnects          atomic.Uint64
 	notifications       atomic.Uint64
+	keepAlives          atomic.Uint64
+	publishFailures     atomic.Uint64
 	republished         atomic.Uint64
 	duplicates          atomic.Uint64
 	lost                atomic.Uint64
@@ -41,10 +45,13 @@ func (c *Client) Stats() Stats {
 		Renewals:      c.stats.renewals.Load(),
 		Reconnects:    c.stats.reconnects.Load(),
 		Notifications: c.stats.notifications.Load(),
+		KeepAlives:    c.stats.keepAlives.Load(),
 		Republished:   c.stats.republished.Load(),
 		Duplicates:    c.stats.duplicates.Load(),
 		Lost:          c.stats.lost.Load(),
 		Dropped:       c.stats.dropped.Load(),
+
+		PublishFailures: c.stats.publishFailures.Load(),
 	}
 	if ch := c.current.Load(); ch != nil {
 		ch.mu.Lock()

@@ -458,3 +458,33 @@ func TestHeldSubscriptionLetsGoWhenItEnds(t *testing.T) {
 		})
 	}
 }
+
+// A program can see that a subscription is alive while it has nothing to tell,
+// and that the server refuses to publish.
+func TestKeepAlivesAndRefusalsAreCounted(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPeer(t)
+		c := p.mustConnect(p.config())
+		defer c.Close(context.Background())
+		subscribe(t, c, SubscriptionConfig{})
+		synctest.Wait()
+		before := c.Stats()
+		p.notify(false, 1)
+		p.keepAlive()
+		p.keepAlive()
+		synctest.Wait()
+		after := c.Stats()
+		if n := after.KeepAlives - before.KeepAlives; n != 2 {
+			t.Errorf("%d keep-alives, want 2", n)
+		}
+		if after.PublishFailures != 0 {
+			t.Errorf("%d failures", after.PublishFailures)
+		}
+		p.handle("Publish", func(*peerRequest) ua.Structure { return refusal(ua.BadInternalError) })
+		p.notify(false, 2)
+		synctest.Wait()
+		if n := c.Stats().PublishFailures; n == 0 {
+			t.Error("a refusal does not count")
+		}
+	})
+}
