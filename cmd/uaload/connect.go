@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/uahive/uahive/client"
+	"github.com/uahive/uahive/codec/ua"
 	"github.com/uahive/uahive/pki"
 )
 
@@ -16,9 +17,11 @@ const (
 	// of each, and no flood that a server has to defend itself against.
 	connecting = 8
 	// closing is how many clients close at once, and closeTime how long all of
-	// them may take: a server that has died must not hold up the result.
+	// them may take, with closeEach for each: a server that has died must not
+	// hold up the result.
 	closing   = 32
 	closeTime = 5 * time.Second
+	closeEach = time.Millisecond
 	// largestMessage is what the benchmark's server sends and takes.
 	largestMessage = 64 << 20
 	// largestArray is in elements: the array of a message of that size.
@@ -48,15 +51,9 @@ func (t *target) config() (client.Config, error) {
 
 // connect opens n clients, a few at a time.
 func (t *target) connect(ctx context.Context, n int, change func(*client.Config)) ([]*client.Client, error) {
-	config, err := t.config()
+	config, err := t.discover(ctx, change)
 	if err != nil {
 		return nil, err
-	}
-	if change != nil {
-		change(&config)
-	}
-	if config.Endpoints, err = client.Discover(ctx, t.endpoint, config); err != nil {
-		return nil, fmt.Errorf("no server answers at %s: %w", t.endpoint, err)
 	}
 	crew := make([]*client.Client, n)
 	bar := newProgress("connecting", t.json)
@@ -76,16 +73,40 @@ func (t *target) connect(ctx context.Context, n int, change func(*client.Config)
 	return crew, nil
 }
 
-// closeAll ends the clients, many at a time. Elements may be nil.
-func closeAll(crew []*client.Client) {
-	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
+// discover makes the configuration of all clients. One of them asks the server
+// for its endpoints, so that the others need not.
+func (t *target) discover(ctx context.Context, change func(*client.Config)) (client.Config, error) {
+	config, err := t.config()
+	if err != nil {
+		return config, err
+	}
+	if change != nil {
+		change(&config)
+	}
+	if config.Endpoints, err = client.Discover(ctx, t.endpoint, config); err != nil {
+		return config, fmt.Errorf("no server answers at %s: %w", t.endpoint, err)
+	}
+	return config, nil
+}
+
+// closeAll ends the clients, many at a time, and returns what went wrong.
+// Elements may be nil.
+func closeAll(crew []*client.Client) (bad tally) {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTime+time.Duration(len(crew))*closeEach)
 	defer cancel()
+	var mu sync.Mutex
 	_ = each(ctx, len(crew), closing, func(ctx context.Context, i int) error {
-		if crew[i] != nil {
-			_ = crew[i].Close(ctx) // of a server that has gone, too
+		if crew[i] == nil {
+			return nil
+		}
+		if err := crew[i].Close(ctx); err != nil { // of a server that has gone, too
+			mu.Lock()
+			bad.add(ua.StatusOf(err))
+			mu.Unlock()
 		}
 		return nil
 	}, nil)
+	return bad
 }
 
 // each calls fn with 0 to n-1, at most several at a time, and returns the first

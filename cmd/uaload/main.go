@@ -80,8 +80,12 @@ var commands = []*command{
 		loadSubscribe,
 	},
 	{
-		"sessions", "hold idle sessions with one subscription and one monitored item each",
-		[]string{"uaload sessions -sessions 1000 -pid $(pgrep -f 'uaload serve')"},
+		"sessions", "establish many sessions with one monitored item each, and check that all get every value",
+		[]string{
+			"uaload sessions -sessions 1000 -security Basic256Sha256/SignAndEncrypt -pid $(pgrep -f 'uaload serve')",
+			"uaload sessions -sessions 10000 -timeline sessions.csv -json",
+			"uaload sessions -sessions 1000 -write 0 -duration 10s -pid $(pgrep -f 'uaload serve')",
+		},
 		holdSessions,
 	},
 }

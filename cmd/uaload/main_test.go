@@ -56,7 +56,7 @@ func TestMemoryPerSessionNeedsAFreshServer(t *testing.T) {
 		{"used", 100_000, 200_000, 100, 0},
 		{"shrunk", 200_000, 100_000, -1, 0},
 	} {
-		r := sessionsResult{Sessions: 100, RSSBefore: c.before, RSSAfter: c.after}
+		r := sessionsResult{Sessions: 100, Established: 100, RSSBefore: c.before, RSSAfter: c.after}
 		r.compareMemory(c.earlier)
 		if r.RSSPerSession != c.want || (r.Note == "") != (c.want > 0) {
 			t.Errorf("%s: %+v", c.name, r)
@@ -68,7 +68,7 @@ func TestMemoryPerSessionNeedsAFreshServer(t *testing.T) {
 		if err := r.print(&encoded, true, true); err != nil || !json.Valid(encoded.Bytes()) {
 			t.Errorf("%s %v", encoded.String(), err)
 		}
-		if strings.Contains(text.String(), "per session,") != (c.want > 0) || strings.Contains(text.String(), "-") {
+		if strings.Contains(text.String(), "per session,") != (c.want > 0) || strings.Contains(text.String(), " -") {
 			t.Errorf("%s:\n%s", c.name, text.String())
 		}
 		if strings.Contains(encoded.String(), "restart") != (c.want == 0) {

@@ -39,9 +39,9 @@ type observed struct {
 func (o *observer) subscribe(ctx context.Context, c *client.Client) (revised, error) {
 	f := o.load.flags
 	sub, err := c.Subscribe(ctx, client.SubscriptionConfig{
-		Interval: f.publishing, Inline: true,
+		Interval: f.publishing, KeepAliveCount: f.keepAlive, Inline: true,
 		OnStatus: func(status ua.StatusCode) {
-			o.load.fail(fmt.Errorf("the server has ended a subscription: %w", status))
+			o.load.report(fmt.Errorf("the server has ended a subscription: %w", status))
 		},
 	})
 	if err != nil {

@@ -23,3 +23,6 @@ func (p process) rss() (int64, error) {
 	pages, err := strconv.ParseInt(fields[1], 10, 64)
 	return pages * int64(os.Getpagesize()), err
 }
+
+// ownRSS is the resident memory of this process in bytes.
+func ownRSS() (int64, error) { return process(os.Getpid()).rss() }

@@ -4,8 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net/http"
-	_ "net/http/pprof" // the handlers of -pprof
+	"net"
 	"net/url"
 	"os"
 	"runtime"
@@ -45,8 +44,8 @@ func (f *serveFlags) parse(c *command, args []string) error {
 	set.StringVar(&f.security, "security", "None,Basic256Sha256/SignAndEncrypt", "what clients may choose from, separated by commas: None, or `policy/mode`")
 	set.StringVar(&f.sizes, "array-sizes", "921600,8294400", "`elements` of the Int32 arrays from ns=1;i=2001 on, separated by commas, or none")
 	set.IntVar(&f.nodes, "nodes", 0, "more Int32 variables in the address space, from ns=1;i=100001 on, in folders of 1,000")
-	set.IntVar(&f.sessions, "max-sessions", 10_000, "largest number of sessions")
-	set.StringVar(&f.profile, "pprof", "", "`address` of a profiling page, such as 127.0.0.1:6060")
+	set.IntVar(&f.sessions, "max-sessions", 10_100, "largest number of sessions")
+	set.StringVar(&f.profile, "pprof", "", "`address` of a page with profiles, and with counters at /stats, such as 127.0.0.1:6060")
 	set.BoolVar(&f.verbose, "v", false, "log life-cycle events")
 	if err := parse(set, args); err != nil {
 		return err
@@ -109,9 +108,6 @@ func serve(ctx context.Context, c *command, args []string, out io.Writer) error 
 	if err := f.parse(c, args); err != nil {
 		return err
 	}
-	if f.profile != "" {
-		go func() { fmt.Fprintln(os.Stderr, "uaload: -pprof:", http.ListenAndServe(f.profile, nil)) }()
-	}
 	start := time.Now()
 	srv, err := f.server()
 	if err != nil {
@@ -122,11 +118,28 @@ func serve(ctx context.Context, c *command, args []string, out io.Writer) error 
 		_ = srv.Close()
 		return fmt.Errorf("%w: %w", wrong("endpoint", f.endpoint, "write an address of this machine with a port that is free"), err)
 	}
+	if f.profile != "" {
+		if err := startPage(f.profile, srv); err != nil {
+			_ = srv.Close()
+			return err
+		}
+	}
 	var mem runtime.MemStats
 	runtime.ReadMemStats(&mem)
-	fmt.Fprintf(out, "ready %s pid %d, started in %d ms, heap %.1f MiB\n", f.endpoint, os.Getpid(),
+	fmt.Fprintf(out, "ready %s pid %d, started in %d ms, heap %.1f MiB\n", reachable(f.endpoint, l.Addr()), os.Getpid(),
 		time.Since(start).Milliseconds(), float64(mem.HeapAlloc)/(1<<20))
 	return srv.ServeListener(ctx, l)
+}
+
+// reachable is the endpoint with the port that it got where it asked for any.
+func reachable(endpoint string, at net.Addr) string {
+	if u, err := url.Parse(endpoint); err == nil && u.Port() == "0" {
+		if _, port, err := net.SplitHostPort(at.String()); err == nil {
+			u.Host = net.JoinHostPort(u.Hostname(), port)
+			return u.String()
+		}
+	}
+	return endpoint
 }
 
 // server makes the server with its address space.

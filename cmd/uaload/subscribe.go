@@ -21,8 +21,9 @@ type subscribeFlags struct {
 	shape
 	nodeRange
 	subscriptions, items, queue int
-	rate                        float64
+	rate                        float64 // 0: nothing is written
 	publishing, sampling        time.Duration
+	keepAlive                   uint32 // count; 0: the client's default
 }
 
 func (f *subscribeFlags) parse(c *command, args []string) error {
@@ -98,6 +99,8 @@ type subscribeLoad struct {
 	times     *histogram
 	phase     atomic.Int32
 	failed    chan error
+	// trouble takes what goes wrong with a session; nil: it ends the load.
+	trouble func(error)
 }
 
 // revised is what the server made of the intervals and the queue size.
@@ -146,7 +149,7 @@ func (l *subscribeLoad) run(ctx context.Context, crew []*client.Client) (*subscr
 	if l.writer, err = newWriter(ctx, crew[len(watchers)], nodes); err != nil {
 		return nil, fmt.Errorf("this load cannot start: %w", err)
 	}
-	got, err := l.subscribe(ctx, watchers)
+	got, err := l.subscribe(ctx, watchers, connecting)
 	if err != nil {
 		return nil, fmt.Errorf("this load cannot start: %w", err)
 	}
@@ -156,10 +159,10 @@ func (l *subscribeLoad) run(ctx context.Context, crew []*client.Client) (*subscr
 	return l.measure(ctx, watchers, got)
 }
 
-// subscribe makes all subscriptions, those of several sessions at a time.
-func (l *subscribeLoad) subscribe(ctx context.Context, watchers []*client.Client) (got revised, err error) {
+// subscribe makes all subscriptions, several at a time.
+func (l *subscribeLoad) subscribe(ctx context.Context, watchers []*client.Client, several int) (got revised, err error) {
 	f := l.flags
-	n := f.clients * f.subscriptions
+	n := len(watchers) * f.subscriptions
 	l.observers = make([]*observer, n)
 	for i := range l.observers {
 		l.observers[i] = &observer{load: l}
@@ -167,7 +170,7 @@ func (l *subscribeLoad) subscribe(ctx context.Context, watchers []*client.Client
 	var mu sync.Mutex
 	bar := newProgress("subscribing", f.json)
 	defer bar.end()
-	err = each(ctx, n, connecting, func(ctx context.Context, i int) error {
+	err = each(ctx, n, several, func(ctx context.Context, i int) error {
 		r, err := l.observers[i].subscribe(ctx, watchers[i%len(watchers)])
 		mu.Lock()
 		got = r
@@ -195,54 +198,25 @@ func (l *subscribeLoad) awaitFirst(ctx context.Context, got revised) error {
 		if time.Now().After(end) {
 			return fmt.Errorf("%d of %d items have brought no first value", silent, len(l.observers)*l.flags.items)
 		}
-		if err := watch(ctx, 5*time.Millisecond, l.failed, &progress{}, "", l.received); err != nil {
+		if err := watch(ctx, l.glance(), l.failed, &progress{}, "", l.received); err != nil {
 			return err
 		}
 	}
 }
 
+// glance is how long to wait before all observers are looked at again: that
+// must not become a load of its own where they are thousands.
+func (l *subscribeLoad) glance() time.Duration {
+	return 5*time.Millisecond + time.Duration(len(l.observers))*5*time.Microsecond
+}
+
 // measure writes and counts.
 func (l *subscribeLoad) measure(ctx context.Context, watchers []*client.Client, got revised) (*subscribeResult, error) {
-	f, w := l.flags, l.writer
-	writing, stop := context.WithCancel(ctx)
-	defer stop()
-	done := make(chan struct{})
-	go func() { // ends with stop
-		defer close(done)
-		if err := w.run(writing, f.rate); err != nil {
-			l.fail(fmt.Errorf("the writer failed: %w", err))
-		}
-	}()
-	err := watch(ctx, f.warmup, l.failed, newProgress("warming up", f.json), "notifications", l.received)
-	var (
-		meter   = meter{server: process(f.pid)}
-		elapsed time.Duration
-		changes = w.written.Load()
-	)
-	if err == nil {
-		if err = meter.start(); err == nil {
-			start := time.Now()
-			l.phase.Store(measuring)
-			err = watch(ctx, f.duration, l.failed, newProgress("measuring", f.json), "notifications", l.received)
-			l.phase.Store(stopped)
-			elapsed = time.Since(start)
-			changes = (w.written.Load() - changes) * int64(w.nodes())
-			err = errors.Join(err, meter.stop())
-		}
-	}
-	stop()
-	<-done
+	m, err := l.change(ctx)
 	if err == nil {
 		l.awaitLast(ctx, got)
 	}
-	r := newSubscribeResult(f, got, elapsed, changes)
-	for _, o := range l.observers {
-		o.report(r)
-	}
-	r.take(w, watchers)
-	r.explain()
-	r.Latency = l.times.latency()
-	r.perNotification(&meter)
+	r := l.result(&m, watchers, got)
 	select {
 	case late := <-l.failed:
 		err = errors.Join(err, late)
@@ -252,6 +226,61 @@ func (l *subscribeLoad) measure(ctx context.Context, watchers []*client.Client, 
 		err = r.failure()
 	}
 	return r, err
+}
+
+// measured is what was seen from outside while measuring.
+type measured struct {
+	meter   meter
+	elapsed time.Duration
+	changes int64
+}
+
+// change has the writer write, and measures while it does, behind a warm-up.
+func (l *subscribeLoad) change(ctx context.Context) (m measured, err error) {
+	f, w := l.flags, l.writer
+	writing, stop := context.WithCancel(ctx)
+	done := make(chan struct{})
+	defer func() {
+		stop()
+		<-done
+	}()
+	go func() { // ends with stop
+		defer close(done)
+		if f.rate == 0 {
+			return
+		}
+		if err := w.run(writing, f.rate); err != nil {
+			l.fail(fmt.Errorf("the writer failed: %w", err))
+		}
+	}()
+	m.meter.server = process(f.pid)
+	if err = watch(ctx, f.warmup, l.failed, newProgress("warming up", f.json), "notifications", l.received); err != nil {
+		return m, err
+	}
+	if err = m.meter.start(); err != nil {
+		return m, err
+	}
+	start, before := time.Now(), w.written.Load()
+	l.phase.Store(measuring)
+	err = watch(ctx, f.duration, l.failed, newProgress("measuring", f.json), "notifications", l.received)
+	l.phase.Store(stopped)
+	m.elapsed = time.Since(start)
+	m.changes = (w.written.Load() - before) * int64(w.nodes())
+	return m, errors.Join(err, m.meter.stop())
+}
+
+// result puts together what writer, observers and clients have counted. Nothing
+// is written any more.
+func (l *subscribeLoad) result(m *measured, watchers []*client.Client, got revised) *subscribeResult {
+	r := newSubscribeResult(l.flags, got, m.elapsed, m.changes)
+	for _, o := range l.observers {
+		o.report(r)
+	}
+	r.take(l.writer, watchers)
+	r.explain()
+	r.Latency = l.times.latency()
+	r.perNotification(&m.meter)
+	return r
 }
 
 // awaitLast waits for the values that are still to come. It gives up when
@@ -268,7 +297,7 @@ func (l *subscribeLoad) awaitLast(ctx context.Context, got revised) {
 		if behind == 0 {
 			return
 		}
-		time.Sleep(5 * time.Millisecond)
+		time.Sleep(l.glance())
 		if n := l.received(); n != before {
 			before, since = n, time.Now()
 		}
@@ -283,6 +312,15 @@ func (l *subscribeLoad) received() int64 {
 		sum += n
 	}
 	return sum
+}
+
+// report tells of trouble with a session.
+func (l *subscribeLoad) report(err error) {
+	if l.trouble != nil {
+		l.trouble(err)
+		return
+	}
+	l.fail(err)
 }
 
 // fail ends the load early. Only the first reason counts.

@@ -80,6 +80,11 @@ func newWriter(ctx context.Context, c *client.Client, nodes []ua.NodeID) (*write
 	return w, nil
 }
 
+// idleWriter is the writer of one node that does not change.
+func idleWriter() *writer {
+	return &writer{types: make([]ua.Variant, 1), failed: make([]map[int64]bool, 1), begun: time.Now()}
+}
+
 // nodes is the number of nodes that change.
 func (w *writer) nodes() int { return len(w.types) }
 

@@ -96,7 +96,7 @@ def sessions(lab, count=1000):
         results = []
         for _ in range(lab.runs):
             with lab.server() as server:
-                load = Load(f"{count} sessions", ("sessions", "-sessions", str(count)), "", paced=True)
+                load = Load(f"{count} sessions", ("sessions", "-sessions", str(count), "-write", "0"), "", paced=True)
                 results.append(lab.hold(server, load, security))
         lines.append([security, spread([r.get("rss_bytes_per_session", 0) / 1024 for r in results], 1),
                       spread([r["established_per_second"] for r in results], 0),
