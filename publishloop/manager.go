@@ -27,6 +27,8 @@ type Config struct {
 	Group *actors.Group
 	// Limits bounds what clients can take.
 	Limits Limits
+	// Hooks are told what becomes of subscriptions.
+	Hooks Hooks
 	// Logger gets life-cycle events. The zero value logs nothing.
 	Logger zerolog.Logger
 }
@@ -39,6 +41,7 @@ type Manager struct {
 	pool   *actors.Pool
 	group  *actors.Group
 	log    zerolog.Logger
+	hooks  Hooks
 	epoch  time.Time // start of the manager's clock, which is monotonic
 	subs   *actors.Registry[uint32, *Subscription]
 	polls  *scheduler
@@ -61,7 +64,7 @@ type Manager struct {
 func New(config Config) *Manager {
 	m := &Manager{
 		limits: config.Limits.withDefaults(), space: config.Space, pool: config.Pool, group: config.Group,
-		log: config.Logger, epoch: time.Now(),
+		log: config.Logger, hooks: config.Hooks, epoch: time.Now(),
 		subs: actors.NewRegistry[uint32, *Subscription](actors.HashUint32),
 	}
 	// The first id cannot be foreseen, so that a client cannot name the
@@ -214,7 +217,7 @@ func (m *Manager) finish(s *Subscription, status ua.StatusCode) {
 	m.subs.Delete(s.id)
 	m.subscriptions.Add(-1)
 	s.mu.Lock()
-	items, q, orphan := s.items, s.queue, s.orphan
+	items, q, orphan, identity := s.items, s.queue, s.orphan, s.identity
 	change := statusChange{subscription: s.id, seq: s.state.TakeSeqNum(), status: status}
 	m.keptBytes.Add(-int64(s.keptSize))
 	for i := range s.kept {
@@ -229,18 +232,20 @@ func (m *Manager) finish(s *Subscription, status ua.StatusCode) {
 	for _, it := range items {
 		it.end()
 	}
-	if q == nil {
-		return
+	if q != nil {
+		if status != ua.Good {
+			q.announce(change)
+		}
+		m.refuseAll(q.remove(s), ua.BadNoSubscription)
 	}
-	if status != ua.Good {
-		q.announce(change)
+	if m.hooks.Deleted != nil {
+		m.hooks.Deleted(s.id, identity.Session, status)
 	}
-	m.refuseAll(q.remove(s), ua.BadNoSubscription)
 }
 
 // refuse answers a Publish request with a ServiceFault.
 func (m *Manager) refuse(t *ticket, status ua.StatusCode) {
-	m.sent(t.to.Respond(t.id, &fault{t.handle, status, ua.DateTimeOf(time.Now())}), t)
+	m.sent(t.to.Respond(t.id, &fault{t.handle, status, ua.DateTimeOf(time.Now())}), t, status)
 }
 
 func (m *Manager) refuseAll(tickets []ticket, status ua.StatusCode) {
@@ -249,18 +254,21 @@ func (m *Manager) refuseAll(tickets []ticket, status ua.StatusCode) {
 	}
 }
 
-// sent looks at the outcome of an answer. A message that the peer does not take
+// sent looks at the outcome of an answer, and counts it. A message that the peer does not take
 // is answered with a fault; one for a channel that ended is lost, and the client
 // finds it again with Republish.
-func (m *Manager) sent(err error, t *ticket) {
-	if err == nil {
-		return
-	}
+func (m *Manager) sent(err error, t *ticket, status ua.StatusCode) {
 	if ua.StatusOf(err) == ua.BadResponseTooLarge {
+		status = ua.BadResponseTooLarge
 		err = t.to.Respond(t.id, &fault{t.handle, ua.BadResponseTooLarge, ua.DateTimeOf(time.Now())})
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		m.stats.droppedPublish.Add(1)
+	case status == ua.Good:
+		m.stats.answered.Add(1)
+	default:
+		m.stats.refused.Add(uint32(status), 1)
 	}
 }
 

@@ -158,9 +158,15 @@ func (s *Subscription) keep(seq uint32, body []byte) {
 	limits := &s.manager.limits
 	for len(s.kept) > 1 && (s.keptSize > limits.RetransmissionBytes ||
 		s.manager.keptBytes.Load() > int64(limits.RetransmissionTotal)) {
-		s.discard(0)
-		s.counts.discarded++
+		s.overrun()
 	}
+}
+
+// overrun drops the oldest message though it was not acknowledged.
+func (s *Subscription) overrun() {
+	s.discard(0)
+	s.counts.discarded++
+	s.manager.stats.discarded.Add(1)
 }
 
 // makeRoom drops the oldest message when there are as many as the session may
@@ -172,8 +178,7 @@ func (s *Subscription) makeRoom() {
 	if s.queue != nil && len(s.kept) < 2*s.queue.Limit() {
 		return
 	}
-	s.discard(0)
-	s.counts.discarded++
+	s.overrun()
 }
 
 // forget drops an acknowledged message.
@@ -234,5 +239,5 @@ func (m *Manager) sendStatusChange(t *ticket, change statusChange) {
 	dst = append(dst, 0) // diagnosticInfo
 	dst = t.results.appendTo(dst)
 	dst = codec.AppendUint32(dst, noArray)
-	m.sent(t.to.Respond(t.id, (*encoded)(&dst)), t)
+	m.sent(t.to.Respond(t.id, (*encoded)(&dst)), t, ua.Good)
 }

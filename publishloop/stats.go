@@ -1,6 +1,10 @@
 package publishloop
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+
+	"github.com/uahive/uahive/actors"
+)
 
 // counters are incremented where things happen and read by Stats.
 type counters struct {
@@ -11,6 +15,9 @@ type counters struct {
 	notifications    atomic.Uint64
 	overflows        atomic.Uint64
 	skippedSamples   atomic.Uint64
+	discarded        atomic.Uint64
+	answered         atomic.Uint64
+	refused          actors.Tally // Publish requests, by status
 }
 
 // Stats is a snapshot of a manager's counters. Those that end in a past
@@ -30,6 +37,8 @@ type Stats struct {
 	NotificationsSent    uint64
 	ValuesLost           uint64 // in full queues of more than one entry
 	SamplesSkipped       uint64 // because the worker pool had no room
+	MessagesDiscarded    uint64 // that were not acknowledged, to make room for newer ones
+	PublishingIntervals  int    // different ones that subscriptions have now
 }
 
 // Stats returns the counters of this moment.
@@ -49,5 +58,28 @@ func (m *Manager) Stats() Stats {
 		NotificationsSent:    m.stats.notifications.Load(),
 		ValuesLost:           m.stats.overflows.Load(),
 		SamplesSkipped:       m.stats.skippedSamples.Load(),
+		MessagesDiscarded:    m.stats.discarded.Load(),
+		PublishingIntervals:  m.beats.intervals(),
 	}
+}
+
+// intervals returns the number of different publishing intervals.
+func (bs *beats) intervals() int {
+	bs.mu.Lock()
+	defer bs.mu.Unlock()
+	return len(bs.byInterval)
+}
+
+// PublishResults returns how many Publish requests were answered with a response,
+// how many with which fault, and how many with faults that the counters do not
+// tell apart.
+func (m *Manager) PublishResults() (answered uint64, faults []actors.Count, other uint64) {
+	faults, other = m.stats.refused.Counts()
+	return m.stats.answered.Load(), faults, other
+}
+
+// PublishTotals returns how many Publish requests were answered with a response,
+// and how many with a fault.
+func (m *Manager) PublishTotals() (answered, refused uint64) {
+	return m.stats.answered.Load(), m.stats.refused.Total()
 }

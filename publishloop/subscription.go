@@ -93,7 +93,7 @@ func (s *Subscription) serve(kind Kind) {
 		}
 		s.sending = true
 		s.mu.Unlock()
-		m.sent(s.out.ticket.to.Respond(s.out.ticket.id, &s.out), &s.out.ticket)
+		m.sent(s.out.ticket.to.Respond(s.out.ticket.id, &s.out), &s.out.ticket, ua.Good)
 		s.out.buf.Release()
 		s.mu.Lock()
 		s.out = delivery{}

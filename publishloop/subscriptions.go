@@ -45,6 +45,9 @@ func (m *Manager) CreateSubscription(q *Queue, req *ua.CreateSubscriptionRequest
 	}
 	s.mu.Unlock()
 	m.stats.created.Add(1)
+	if m.hooks.Created != nil {
+		m.hooks.Created(s.id, identity.Session, interval)
+	}
 	resp.SubscriptionID = s.id
 	resp.RevisedPublishingInterval = millis(interval)
 	resp.RevisedLifetimeCount, resp.RevisedMaxKeepAliveCount = lifetime, keepAlive
