@@ -38,7 +38,7 @@ type Server struct {
 	pki      *pki.Store
 	group    actors.Group
 	pool     *actors.Pool // calls into the program's code
-	lane     *actors.Pool // private-key operations
+	lane     *actors.Lane // private-key operations
 	subs     *publishloop.Manager
 	sessions *sessionactor.Service
 	channels *channelactor.Server
@@ -102,10 +102,8 @@ func (s *Server) assemble(limits Limits) {
 		Size: s.config.Workers, Queue: 32_768, OwnerQueue: channelLimits.InFlight, OnPanic: onPanic,
 	})
 	// A private-key operation holds a core for a millisecond or two; waiting
-	// clients are served in turns.
-	s.lane = actors.NewPool(actors.PoolConfig{
-		Size: laneSize(), Queue: 32_768, OwnerQueue: 32_768, OwnerActive: laneSize(), OnPanic: onPanic,
-	})
+	// clients are served in turns, as far as they would wait so long.
+	s.lane = actors.NewLane(actors.LaneConfig{Size: laneSize(), MaxWait: channelLimits.LaneWait, OnPanic: onPanic})
 	s.subs = publishloop.New(publishloop.Config{
 		Space: s.space, Pool: s.pool, Group: &s.group, Limits: limits.Subscriptions, Logger: s.log,
 	})

@@ -18,7 +18,7 @@ func (s *Server) bindServerObject() {
 	s.bindDiagnostics()
 	s.sessions.BindServerMethods()
 	s.fixed(id.Server_ServerArray, []string{s.config.ApplicationURI})
-	s.fixed(id.Server_ServiceLevel, uint8(255))
+	s.live(id.Server_ServiceLevel, func() any { return s.serviceLevel() })
 	s.fixed(id.Server_Auditing, false)
 	s.fixed(id.Server_ServerRedundancy_RedundancySupport, ua.RedundancySupportNone)
 	s.markUnserved()

@@ -20,8 +20,8 @@ type Stats struct {
 	// Pool is the worker pool that runs calls into the program: its size, how
 	// many calls are active, how many wait.
 	Pool actors.PoolStats
-	// Lane is the pool of private-key operations.
-	Lane actors.PoolStats
+	// Lane is where private-key operations take turns.
+	Lane actors.LaneStats
 	// Goroutines of the server by what they are: "reader", "channel", "session",
 	// "subscription".
 	Goroutines map[string]int

@@ -33,6 +33,8 @@ type CloseReason struct {
 	Code reasonCode
 	// Status, if not Good, is sent to the peer in an Error message (Part 6, 7.1.2.5).
 	Status ua.StatusCode
+	// RetryAfter, if not 0, goes to the peer with Status: when to come back.
+	RetryAfter time.Duration
 	// Err is for the log only; nothing of it goes to the peer.
 	Err error
 }
@@ -102,7 +104,7 @@ func (c *Channel) sayError() {
 	c.sendMu.Lock()
 	defer c.sendMu.Unlock()
 	if c.unsent == nil && c.sending == nil {
-		_ = c.write((&uasc.ErrorMessage{Code: reason.Status}).AppendTo(nil))
+		_ = c.write((&uasc.ErrorMessage{Code: reason.Status, Reason: RetryHint(reason.RetryAfter)}).AppendTo(nil))
 	}
 }
 

@@ -22,6 +22,13 @@ type Limits struct {
 	HelloTimeout time.Duration
 	// OpenTimeout is the time from Hello to an open secure channel. Default 10 s.
 	OpenTimeout time.Duration
+	// LaneWait is how long a private-key operation, of OpenSecureChannel,
+	// CreateSession or ActivateSession, may have to wait for its turn. What would
+	// wait longer, because too many clients come at once, is refused before it
+	// costs anything: with BadTcpServerTooBusy or BadServerTooBusy and when to come
+	// back. It should be below the time after which clients give up, so that no
+	// work is done for those who have. Default 4 s.
+	LaneWait time.Duration
 	// IdleTimeout is how long a channel lives without an activated session.
 	// Default 30 s.
 	IdleTimeout time.Duration
@@ -72,6 +79,7 @@ func (l Limits) WithDefaults() Limits {
 	setDefault(&l.Channels, 20_100)
 	setDefault(&l.HelloTimeout, 10*time.Second)
 	setDefault(&l.OpenTimeout, 10*time.Second)
+	setDefault(&l.LaneWait, 4*time.Second)
 	setDefault(&l.IdleTimeout, 30*time.Second)
 	setDefault(&l.WriteTimeout, 10*time.Second)
 	setDefault(&l.MinTokenLifetime, 10*time.Second)

@@ -2,7 +2,6 @@ package channelactor
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"time"
 
@@ -43,58 +42,19 @@ func (c *Channel) open(chunk []byte) bool {
 		c.fail(err)
 		return false
 	}
-	for _, step := range []func() error{o.unseal, o.decide} {
-		if err := c.offload(o.policy, step); err != nil {
-			c.failOpen(o, err)
-			return false
-		}
+	if err := c.offload(actors.Last, o.policy, o.understand); err != nil {
+		c.failOpen(err)
+		return false
 	}
 	return o.answer()
 }
 
-// offload runs private-key work on the lane, on whose goroutines the deep
-// stacks stay, while the reader waits. Under SecurityPolicy None there is none.
-func (c *Channel) offload(policy *uasc.Policy, work func() error) error {
-	if !policy.Secure() {
-		return work()
-	}
-	done := make(chan error, 1)
-	err := c.server.config.Lane.Submit(c.laneKey(), func() {
-		err := error(ua.BadInternalError)
-		defer func() { done <- err }()
-		if c.ended() {
-			err = ua.BadSecureChannelClosed
-			return
-		}
-		err = work()
-	})
-	if errors.Is(err, actors.ErrOverloaded) || errors.Is(err, actors.ErrPoolClosed) {
-		return fmt.Errorf("handshake lane is full: %w", ua.BadTcpServerTooBusy)
-	}
-	if err != nil {
+// understand does what comes before the answer.
+func (o *opening) understand() error {
+	if err := o.unseal(); err != nil {
 		return err
 	}
-	return <-done
-}
-
-// laneKey is the owner under which a channel's work takes turns. Strangers from
-// one address share one, so that a flood of theirs delays neither those who come
-// from elsewhere nor the channels that are open.
-func (c *Channel) laneKey() uint64 {
-	if c.stage == stageLive {
-		return uint64(c.id)
-	}
-	return c.PeerHash() | 1<<62
-}
-
-// failOpen ends the channel for a refused OpenSecureChannel request.
-func (c *Channel) failOpen(o *opening, err error) {
-	code := ua.StatusOf(err)
-	reason := reasonSecurity
-	if code == ua.BadTcpServerTooBusy {
-		reason = reasonBusy
-	}
-	c.close(CloseReason{Code: reason, Status: code, Err: err})
+	return o.decide()
 }
 
 // parse checks the unprotected header.
@@ -293,7 +253,7 @@ func (o *opening) answer() bool {
 	}
 	var frame []byte
 	sequence := c.sealer.NextSequence()
-	err := c.offload(o.policy, func() (err error) {
+	err := c.offload(actors.Second, o.policy, func() (err error) {
 		own := c.server.config.PKI.Certificate()
 		var peerKey any
 		var peerDER []byte
@@ -304,7 +264,7 @@ func (o *opening) answer() bool {
 		return err
 	})
 	if err != nil {
-		c.failOpen(o, err)
+		c.failOpen(err)
 		return false
 	}
 	c.opener.Install(o.token)

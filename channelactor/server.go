@@ -29,7 +29,7 @@ type Config struct {
 	Offers func(policy *uasc.Policy, mode ua.MessageSecurityMode) bool
 	// Lane runs private-key operations, so that they neither take a core each
 	// nor deepen the stacks of readers.
-	Lane *actors.Pool
+	Lane *actors.Lane
 	// Group starts the goroutines.
 	Group *actors.Group
 	// Limits bounds what peers can take.
@@ -158,12 +158,12 @@ func (s *Server) admit(conn net.Conn) {
 	evicted, admitted := s.admission.enter(c)
 	if evicted != nil {
 		s.stats.evicted.Add(1)
-		evicted.close(CloseReason{Code: reasonEvicted, Status: ua.BadTcpServerTooBusy})
+		evicted.close(CloseReason{Code: reasonEvicted, Status: ua.BadTcpServerTooBusy, RetryAfter: actors.Spread(retryFull)})
 	}
 	if !admitted {
 		s.stats.refusedBusy.Add(1)
 		s.refusals.Warn().Str("peer", c.remote).Int("channels", s.limits.Channels).Msg("connection refused at the channel limit")
-		refuse(conn, ua.BadTcpServerTooBusy)
+		refuse(conn, ua.BadTcpServerTooBusy, actors.Spread(retryFull))
 		return
 	}
 	if !s.config.Group.Go("channel", c.act) {
@@ -188,10 +188,10 @@ func (s *Server) isClosed() bool {
 	return s.closed
 }
 
-// refuse says why and closes, without waiting for the peer.
-func refuse(conn net.Conn, code ua.StatusCode) {
+// refuse says why and when to come back, and closes, without waiting for the peer.
+func refuse(conn net.Conn, code ua.StatusCode, after time.Duration) {
 	conn.SetWriteDeadline(time.Now().Add(100 * time.Millisecond))
-	conn.Write((&uasc.ErrorMessage{Code: code}).AppendTo(nil))
+	conn.Write((&uasc.ErrorMessage{Code: code, Reason: RetryHint(after)}).AppendTo(nil))
 	conn.Close()
 }
 

@@ -8,3 +8,6 @@ import "net"
 func (s *socket) poll(net.Conn) {}
 
 func isTransient(error) bool { return false }
+
+// gone is not known on this system.
+func (s *socket) gone() bool { return false }

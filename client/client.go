@@ -102,10 +102,20 @@ func (c *Client) connect(ctx context.Context, rediscover bool) (kept bool, err e
 		err = c.publish(ch)
 	}
 	if err != nil {
+		c.abandonSession(ch)
 		ch.close(err)
 		return false, err
 	}
 	return kept, nil
+}
+
+// abandonSession closes a session whose activation may have succeeded without an
+// answer that came in time: nobody would use it, and the server would keep it
+// until it times out.
+func (c *Client) abandonSession(ch *channel) {
+	if c.session == nil && !ch.authToken.IsNull() {
+		_, _ = ch.send(&request{own: true, body: &ua.CloseSessionRequest{DeleteSubscriptions: true}})
+	}
 }
 
 // aim chooses the endpoint.

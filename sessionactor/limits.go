@@ -6,14 +6,17 @@ import "time"
 // default. All of them are published under ServerCapabilities.
 type Limits struct {
 	// Sessions is the number of sessions, activated or not. At the limit the
-	// oldest one that was never activated makes room; when there is none, the
-	// answer is BadTooManySessions. Default 10,000.
+	// oldest one that was never activated makes room, or that was activated, never
+	// used, and has lost its channel; when there is none, the answer is
+	// BadTooManySessions. Default 10,000.
 	Sessions int
 	// MinSessionTimeout and MaxSessionTimeout bound the revised session
 	// time-out. The maximum stops sessions that are never given back. Defaults
 	// 10 s and 1 h.
 	MinSessionTimeout, MaxSessionTimeout time.Duration
-	// ActivationTimeout is how long a session may stay unactivated. Default 30 s.
+	// ActivationTimeout is how long a session may stay unactivated, and how long
+	// one stays that was activated, never used, and has lost its channel. Default
+	// 30 s.
 	ActivationTimeout time.Duration
 	// BrowseContinuationPoints is the number that one session may hold; beyond
 	// it the answer is BadNoContinuationPoints. Default 50.

@@ -66,7 +66,7 @@ func newBench(t testing.TB) *bench {
 		URL: "opc.tcp://127.0.0.1:4840", Certificate: func() []byte { return nil }, Anonymous: true,
 		Profiles: []sessionactor.Profile{{Policy: uasc.PolicyNone, Mode: uasc.ModeNone}},
 	}
-	pool, lane := actors.NewPool(actors.PoolConfig{}), actors.NewPool(actors.PoolConfig{})
+	pool, lane := actors.NewPool(actors.PoolConfig{}), actors.NewLane(actors.LaneConfig{})
 	group := new(actors.Group)
 	subs := publishloop.New(publishloop.Config{Space: w.space, Pool: pool, Group: group})
 	w.tap.Service = sessionactor.New(sessionactor.Config{

@@ -30,8 +30,10 @@ type Config struct {
 	Endpoints *Endpoints
 	// Authenticate checks user identities; nil admits Anonymous only.
 	Authenticate Authenticator
-	// Pool runs calls into user code, Lane runs private-key operations.
-	Pool, Lane *actors.Pool
+	// Pool runs calls into user code.
+	Pool *actors.Pool
+	// Lane runs private-key operations.
+	Lane *actors.Lane
 	// Group starts the goroutines of sessions.
 	Group *actors.Group
 	// Limits bounds what clients can take.
@@ -221,6 +223,9 @@ func (s *Service) Closed(c *channelactor.Channel) {
 		session.post(message{kind: messageChannelClosed, channel: c})
 	}
 }
+
+// Len returns the number of sessions, activated or not.
+func (s *Service) Len() int { return s.sessions.Len() }
 
 // Sessions returns the sessions of this moment.
 func (s *Service) Sessions() []*Session {

@@ -39,6 +39,7 @@ type Session struct {
 	activity  *activation
 	backlog   []*activation
 	firstBind *channelactor.Channel // that created the session
+	unused    int64                 // lastSeen at the first activation, 0 after another one
 
 	// Shared.
 	bound    atomic.Pointer[binding] // nil once the session is closed
@@ -139,7 +140,7 @@ func (s *Session) run() {
 // remaining returns how long the session may still stay silent.
 func (s *Session) remaining() (rest time.Duration, over bool) {
 	limit := s.timeout
-	if bound := s.bound.Load(); bound != nil && !bound.active {
+	if bound := s.bound.Load(); bound != nil && (!bound.active || s.abandoned(bound)) {
 		limit = min(limit, s.service.limits.ActivationTimeout)
 	}
 	rest = limit - s.idle()
@@ -182,6 +183,28 @@ func (s *Session) channelClosed(c *channelactor.Channel) {
 		s.end(endChannel, true)
 	default:
 		s.queue.Drop(s.responder(c))
+		if s.abandoned(bound) {
+			s.service.waiting.add(s)
+			if s.bound.Load() == nil {
+				s.service.waiting.remove(s) // it ended meanwhile
+			}
+		}
+	}
+}
+
+// abandoned reports whether the session was activated, never used, and lost its
+// channel: most likely its client gave up before the answer came, and has made
+// another one. It makes room as one that was never activated does, and has as
+// much time.
+func (s *Session) abandoned(bound *binding) bool {
+	if s.unused == 0 || s.unused != s.lastSeen.Load() {
+		return false
+	}
+	select {
+	case <-bound.channel.Done():
+		return true
+	default:
+		return false
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/uahive/uahive/actors"
 	"github.com/uahive/uahive/codec/ua"
 	"github.com/uahive/uahive/codec/uasc"
 )
@@ -100,8 +101,16 @@ func (s *Session) verify(a *activation) {
 		s.prove(a)
 		return
 	}
-	if err := s.service.config.Lane.Submit(a.call.owner(), func() { s.prove(a) }); err != nil {
-		a.err = ua.BadServerTooBusy
+	err := s.service.config.Lane.Submit(actors.Second, a.call.owner(), a.call.wanted, func(wanted bool) {
+		if !wanted {
+			a.err = ua.StatusOf(a.call.ctx.Err())
+			s.verified(a)
+			return
+		}
+		s.prove(a)
+	})
+	if err != nil {
+		a.err = fmt.Errorf("%w: %w", ua.BadServerTooBusy, err)
 		s.verified(a)
 	}
 }
@@ -194,8 +203,9 @@ func (s *Session) finishActivation(a *activation) {
 		return
 	}
 	channel := a.call.channel
-	if before.channel != channel && !a.call.conv.join(s) {
-		a.call.fault(ua.BadSecureChannelClosed) // nobody is there to read it
+	if !a.call.conv.join(s) {
+		// Nobody is there to read it, and nobody would know of the session.
+		a.call.fault(ua.BadSecureChannelClosed)
 		return
 	}
 	locales := keptLocales(a.request.LocaleIDs)
@@ -220,13 +230,16 @@ func (s *Session) finishActivation(a *activation) {
 		return
 	}
 	s.service.waiting.remove(s)
-	s.firstBind = nil
 	if moved {
 		before.channel.Release()
 		before.conv.part(s)
 		s.queue.Drop(s.responder(before.channel))
 	}
 	s.touch(time.Now())
+	s.unused = 0
+	if s.firstBind != nil {
+		s.firstBind, s.unused = nil, s.lastSeen.Load()
+	}
 	s.nonce = newNonce()
 	s.service.stats.activated.Add(1)
 	s.service.config.Subscriptions.IdentityChanged(s.queue, s.identity())
@@ -241,6 +254,10 @@ func (s *Session) refuse(a *activation, err error) {
 	s.service.stats.denied.Add(1)
 	s.service.refusals.Warn().Stringer("session", s.id).Stringer("peer", a.call.channel.RemoteAddr()).
 		AnErr("reason", err).Msg("activation refused")
+	if code == ua.BadServerTooBusy {
+		a.call.busy(code, retryAfter(err))
+		return
+	}
 	a.call.fault(code)
 }
 

@@ -46,14 +46,16 @@ func createSession(x *exchange) {
 		return
 	}
 	// The exchange is used again when this returns: the task must not see it.
-	err := s.config.Lane.Submit(r.owner(), func() {
-		defer r.fault(ua.BadInternalError)
-		if r.ctx.Err() == nil {
-			s.create(r, req)
+	err := s.config.Lane.Submit(actors.Second, r.owner(), r.wanted, func(wanted bool) {
+		defer r.fault(ua.BadInternalError) // does nothing once answered
+		if !wanted {
+			r.fault(ua.StatusOf(r.ctx.Err()))
+			return
 		}
+		s.create(r, req)
 	})
 	if err != nil {
-		r.fault(ua.BadServerTooBusy)
+		r.busy(ua.BadServerTooBusy, retryAfter(err))
 	}
 }
 
@@ -105,6 +107,10 @@ func (s *Service) create(r *deferred, req *ua.CreateSessionRequest) {
 		return
 	}
 	session, code := s.add(r, req, nonce)
+	if code == ua.BadTooManySessions {
+		r.busy(code, actors.Spread(retryFull))
+		return
+	}
 	if code != ua.Good {
 		r.fault(code)
 		return
