@@ -12,8 +12,8 @@ import (
 // ValueChanged, or sampled where the value has to be asked for; what it has to
 // report is taken from it in a publishing cycle.
 //
-// Most items have a queue of one entry and no filter of their own, and need
-// nothing but this struct; the rest is in extras.
+// Most items have no filter of their own, and one value waiting at most, which is
+// the last: they need nothing but this struct. The rest is in extras.
 //
 // A change and a publishing cycle find the item cold, as a rule: what both need
 // stands in the first two of its three cache lines.
@@ -35,7 +35,7 @@ type item struct {
 	closed     bool          // deleted, or its node is gone: nothing is reported any more
 	listed     bool          // is in the list of changed items, or in the ready list
 	hasLast    bool
-	queued     bool // last waits to be reported; for a queue of one entry
+	queued     bool // last is all that waits to be reported; the ring is empty then
 	newMeaning bool // the next notification carries the SemanticsChanged bit
 
 	// Guarded by Subscription.mu.
@@ -78,7 +78,7 @@ func (it *item) muted() bool { return it.muteCode != ua.Good }
 type extras struct {
 	filter   filter
 	indexes  ua.NumericRange
-	ring     ring // a queue of more than one entry
+	ring     ring // the queue, while more than the last value waits
 	overflow uint32
 
 	// With a gap: the newest change that came too early to be a sample, and the
@@ -206,19 +206,21 @@ func (it *item) report(dv *ua.DataValue) {
 
 // enqueue puts a value into the queue. mu is held.
 func (it *item) enqueue(dv *ua.DataValue) {
-	it.last, it.hasLast = *dv, true
 	if it.queueSize <= 1 {
-		it.queued = true
+		it.last, it.hasLast, it.queued = *dv, true, true
 		if it.node != nil {
 			it.last.ServerTimestamp = 0 // see stamp
 		}
 	} else {
+		it.spill()
+		it.last, it.hasLast = *dv, true
 		if it.last.ServerTimestamp == 0 && it.timestamps != ua.TimestampsToReturnSource && it.timestamps != ua.TimestampsToReturnNeither {
 			it.last.ServerTimestamp = ua.DateTimeOf(time.Now())
 		}
-		x := it.extra
-		if it.push(&it.last, !it.discardNew) {
-			x.overflow++
+		if it.extra == nil || it.extra.ring.count == 0 {
+			it.queued = true
+		} else if it.push(&it.last, !it.discardNew) {
+			it.extra.overflow++
 			it.sub.manager.stats.overflows.Add(1)
 		}
 	}
@@ -232,8 +234,20 @@ func (it *item) enqueue(dv *ua.DataValue) {
 	}
 }
 
-// push puts a value into a queue of more than one entry, and reports whether
-// others were lost. When the queues of all items hold as much as they may, large
+// spill moves the last value, where it is all that waits, into the ring: another
+// comes before or behind it. mu is held.
+func (it *item) spill() {
+	if !it.queued {
+		return
+	}
+	it.queued = false
+	if it.extra == nil {
+		it.extra = new(extras)
+	}
+	it.push(&it.last, true)
+}
+
+// push puts a value into the ring, and reports whether others were lost. When the queues of all items hold as much as they may, large
 // values push out those before them. mu is held.
 func (it *item) push(dv *ua.DataValue, discardOldest bool) (lost bool) {
 	m, r := it.sub.manager, &it.extra.ring
@@ -268,28 +282,25 @@ func (s *Subscription) push(it *item) {
 
 // waiting is the number of values in the queue. mu is held.
 func (it *item) waiting() int {
-	if it.queueSize > 1 {
-		return it.extra.ring.count
-	}
-	if it.queued {
+	switch {
+	case it.queued:
 		return 1
+	case it.extra != nil:
+		return it.extra.ring.count
 	}
 	return 0
 }
 
 // dequeue takes the oldest value out of the queue. mu is held.
 func (it *item) dequeue(dv *ua.DataValue) bool {
-	if it.queueSize > 1 {
-		if !it.extra.ring.pop(dv) {
-			return false
-		}
-		it.extra.ring.tell(&it.sub.manager.queueBytes)
-	} else {
-		if !it.queued {
-			return false
-		}
+	switch {
+	case it.queued:
 		it.queued = false
 		*dv = it.last
+	case it.extra != nil && it.extra.ring.pop(dv):
+		it.extra.ring.tell(&it.sub.manager.queueBytes)
+	default:
+		return false
 	}
 	if it.newMeaning {
 		it.newMeaning = false

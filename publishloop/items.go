@@ -108,7 +108,7 @@ func (s *Subscription) configure(it *item, p *ua.MonitoringParameters, timestamp
 
 	it.mu.Lock()
 	it.handle, it.timestamps, it.discardNew, it.interval = p.ClientHandle, timestamps, !p.DiscardOldest, interval
-	if it.extra == nil && (size > 1 || f != filter{}) {
+	if it.extra == nil && f != (filter{}) {
 		it.extra = new(extras)
 	}
 	if it.extra != nil {
@@ -137,20 +137,18 @@ func (m *Manager) queueSize(it *item, requested uint32) uint32 {
 
 // resize changes the size of the queue, keeping the newest values. mu is held.
 func (it *item) resize(size uint32) {
-	old := it.queueSize
 	it.queueSize = size
-	switch {
-	case old > 1 && size > 1:
-		it.extra.ring.resize(int(size))
-		it.extra.ring.tell(&it.sub.manager.queueBytes)
-	case old > 1:
-		it.queued = it.extra.ring.count > 0
-		it.extra.ring.empty()
-		it.extra.ring.tell(&it.sub.manager.queueBytes)
-	case size > 1 && it.queued:
-		it.queued = false
-		it.push(&it.last, true)
+	if it.queued || it.extra == nil {
+		return // one value fits into each queue
 	}
+	r := &it.extra.ring
+	if size > 1 {
+		r.resize(int(size))
+	} else {
+		it.queued = r.count > 0
+		r.empty()
+	}
+	r.tell(&it.sub.manager.queueBytes)
 }
 
 // watchGap decides whether the sampling interval has to be watched: not where
@@ -468,6 +466,7 @@ func (s *Subscription) resend() {
 		it.mu.Lock()
 		if it.mode == ua.MonitoringModeReporting && it.hasLast && it.waiting() == 0 {
 			last := it.last
+			last.ServerTimestamp = 0 // the server knows it to be current
 			it.enqueue(&last)
 		}
 		it.mu.Unlock()

@@ -97,10 +97,12 @@ func (l *readyList) putBack(it *item, dv *ua.DataValue) {
 	it.mu.Lock()
 	defer it.mu.Unlock()
 	it.newMeaning = it.newMeaning || dv.Status.SemanticsChanged()
-	if it.queueSize > 1 {
-		it.extra.ring.unpop(dv, int(it.queueSize))
-	} else {
+	switch {
+	case it.queueSize <= 1, it.extra == nil && !it.queued:
 		it.queued = true
+	default:
+		it.spill()
+		it.extra.ring.unpop(dv, int(it.queueSize))
 	}
 	if !it.listed {
 		it.listed = true

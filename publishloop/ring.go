@@ -7,8 +7,8 @@ import (
 	"github.com/uahive/uahive/codec/ua"
 )
 
-// ring is the queue of a monitored item with more than one entry (Part 4,
-// 5.13.1.5). It grows as it is filled.
+// ring is the queue of a monitored item (Part 4, 5.13.1.5) while more than one
+// value waits. It grows as it is filled.
 type ring struct {
 	values []ua.DataValue
 	first  int
