@@ -8,7 +8,7 @@ import processes
 
 NONE, SECURE = "None", "Basic256Sha256/SignAndEncrypt"
 SECURITIES = (NONE, SECURE)
-PORTS = 48_800  # to 48,849
+PORTS = 14_800  # to 14,849: below the ports that the system gives to clients, of which a load takes thousands
 
 
 @dataclasses.dataclass(frozen=True)

@@ -41,7 +41,7 @@ const (
 )
 
 func main() {
-	endpoint := flag.String("endpoint", "opc.tcp://127.0.0.1:48842", "URL to listen on")
+	endpoint := flag.String("endpoint", "opc.tcp://127.0.0.1:14842", "URL to listen on")
 	sizes := flag.String("array-sizes", "921600", "elements of the Int32 arrays from ns=1;i=2001 on, separated by commas, or none")
 	verbose := flag.Bool("v", false, "log what gopcua says")
 	flag.Parse()

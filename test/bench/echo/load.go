@@ -94,7 +94,7 @@ func (l *loader) run() error {
 
 func load(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("echo load", flag.ContinueOnError)
-	address := flags.String("connect", "127.0.0.1:48800", "address of echo serve")
+	address := flags.String("connect", "127.0.0.1:14800", "address of echo serve")
 	var t terms
 	flags.IntVar(&t.request, "request", 64, "bytes of a request")
 	flags.IntVar(&t.response, "response", 64, "bytes of an answer")

@@ -1,9 +1,9 @@
 // Command echo measures what a server cannot go below: a bare TCP server in Go that answers requests of n bytes with
 // answers of m bytes and looks at neither, and the cryptography of a message alone.
 //
-//	echo serve -listen 127.0.0.1:48800
-//	echo load  -connect 127.0.0.1:48800 -request 92 -response 84 -clients 10 -inflight 100 -pid ... -json
-//	echo sizes -endpoint opc.tcp://127.0.0.1:48801 -security None
+//	echo serve -listen 127.0.0.1:14800
+//	echo load  -connect 127.0.0.1:14800 -request 92 -response 84 -clients 10 -inflight 100 -pid ... -json
+//	echo sizes -endpoint opc.tcp://127.0.0.1:14801 -security None
 //	echo crypto -size 128
 //
 // Server and load are processes of their own, as those of uaload are. sizes asks a real server how long the messages of
