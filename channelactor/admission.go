@@ -29,24 +29,25 @@ func newAdmission(limits *Limits) *admission {
 }
 
 // enter admits a new connection. The channel that has to make room for it, if
-// one has to, is returned; admitted is false when there is none to take.
-func (a *admission) enter(c *Channel) (evicted *Channel, admitted bool) {
+// one has to, is returned; refused says why the connection may not come in.
+func (a *admission) enter(c *Channel) (evicted *Channel, refused reasonCode) {
 	peer := peerHost(c.sock.conn.RemoteAddr())
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	c.place.peer = peer
 	if a.limits.ChannelsPerPeer > 0 && a.perPeer[peer] >= a.limits.ChannelsPerPeer {
-		return nil, false
+		return nil, reasonPeerLimit
 	}
 	if len(a.all) >= a.limits.Channels {
 		if evicted = a.oldestUnused(); evicted == nil {
-			return nil, false
+			return nil, reasonLimit
 		}
 		a.leaveLocked(evicted)
 	}
 	c.place = place{unused: a.unused.PushBack(c), peer: peer}
 	a.all[c] = struct{}{}
 	a.perPeer[peer]++
-	return evicted, true
+	return evicted, ""
 }
 
 // oldestUnused returns the channel that may be given up first. One whose session

@@ -2,6 +2,7 @@ package channelactor
 
 import (
 	"sync"
+	"time"
 
 	"github.com/uahive/uahive/codec"
 	"github.com/uahive/uahive/codec/uasc"
@@ -40,7 +41,7 @@ var batches = sync.Pool{New: func() any { return new(Batch) }}
 func takeBatch(c *Channel) *Batch {
 	b := batches.Get().(*Batch)
 	b.channel, b.requests = c, 0
-	b.clock.stale = true
+	b.clock.first, b.clock.stale = time.Time{}, true
 	return b
 }
 
@@ -154,14 +155,15 @@ func (b *Batch) Len() int {
 // leaves by [Channel.Respond] does not overtake it.
 func (b *Batch) Flush() {
 	b.gone = 0
-	if b.buf == nil {
-		return
+	if buf := b.buf; buf != nil {
+		b.buf = nil
+		if len(buf.B) == 0 {
+			buf.Release()
+		} else {
+			b.channel.send(buf)
+		}
 	}
-	buf := b.buf
-	b.buf = nil
-	if len(buf.B) == 0 {
-		buf.Release()
-		return
+	if observer := b.channel.server.observer; observer != nil {
+		observer.Answered(b)
 	}
-	b.channel.send(buf)
 }

@@ -90,6 +90,9 @@ func (c *Channel) RemoteAddr() net.Addr { return c.sock.conn.RemoteAddr() }
 // takes turns by it.
 func (c *Channel) PeerHash() uint64 { return actors.HashString(c.place.peer) }
 
+// PeerHost returns the host of the peer without its port, for logs and limits.
+func (c *Channel) PeerHost() string { return c.place.peer }
+
 // LocalAddr returns the network address on which the peer was accepted.
 func (c *Channel) LocalAddr() net.Addr { return c.sock.conn.LocalAddr() }
 

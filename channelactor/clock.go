@@ -10,14 +10,19 @@ const clockBytes = 4 << 10
 // clock is the time of a batch, read once for several small requests.
 type clock struct {
 	now   time.Time
-	left  int  // bytes until the clock is read again
-	stale bool // something may have taken long
+	first time.Time // of the batch
+	left  int       // bytes until the clock is read again
+	stale bool      // something may have taken long
 }
 
 // look reads the clock when it is time to.
 func (k *clock) look() {
-	if k.stale {
-		k.now, k.left, k.stale = time.Now(), clockBytes, false
+	if !k.stale {
+		return
+	}
+	k.now, k.left, k.stale = time.Now(), clockBytes, false
+	if k.first.IsZero() {
+		k.first = k.now
 	}
 }
 
@@ -32,3 +37,7 @@ func (k *clock) pass(request, answer int) {
 // Requests that came together may share it, as long as they and their answers
 // are small. It has a monotonic reading.
 func (b *Batch) Now() time.Time { return b.clock.now }
+
+// Arrived returns the time at which the read came back that brought the batch's
+// requests in, or the last chunks of them. It has a monotonic reading.
+func (b *Batch) Arrived() time.Time { return b.clock.first }

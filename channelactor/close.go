@@ -17,7 +17,10 @@ const (
 	reasonClosed    reasonCode = "CloseSecureChannel"
 	reasonProtocol  reasonCode = "protocol error"
 	reasonSecurity  reasonCode = "security check failed"
-	reasonBusy      reasonCode = "server too busy"
+	reasonLimit     reasonCode = "channel limit"
+	reasonPeerLimit reasonCode = "channel limit of the peer"
+	reasonBusy      reasonCode = "handshake lane full"
+	reasonMemory    reasonCode = "no memory for unfinished messages"
 	reasonTimeout   reasonCode = "deadline missed"
 	reasonToken     reasonCode = "security token expired"
 	reasonWrite     reasonCode = "peer does not read"
@@ -52,7 +55,7 @@ func (c *Channel) Close(code ua.StatusCode) {
 func (c *Channel) close(reason CloseReason) {
 	c.closing.Do(func() {
 		c.reason.Store(&reason)
-		c.server.count(reason.Code)
+		c.server.count(c.opened.Load(), &reason)
 		now := time.Now()
 		c.lastWrite.Store(int64(c.server.since() + linger))
 		// Deadlines are set by others too, who look at done afterwards: closed
@@ -108,27 +111,13 @@ func (c *Channel) sayError() {
 	}
 }
 
-func (s *Server) count(code reasonCode) {
-	switch code {
-	case reasonSecurity:
-		s.stats.refusedSecurity.Add(1)
-	case reasonProtocol:
-		s.stats.protocolErrors.Add(1)
-	case reasonTimeout, reasonToken:
-		s.stats.timedOut.Add(1)
-	case reasonWrite:
-		s.stats.slowClosed.Add(1)
-	case reasonBusy:
-		s.stats.refusedBusy.Add(1)
-	}
-}
-
 func (c *Channel) logEnd() {
 	reason := c.reason.Load()
 	event := c.server.log.Debug()
 	var certificate *pki.Error // has its own line in the log
-	if reason.Code == reasonSecurity && !errors.As(reason.Err, &certificate) {
-		event = c.server.refusals.Warn()
+	refusal := reason.Code == reasonSecurity || !c.opened.Load() && reason.rejects()
+	if refusal && !errors.As(reason.Err, &certificate) {
+		event = c.server.refusals.Line(c.place.peer)
 	}
 	event.Str("peer", c.remote).Uint32("channel", c.id).Str("reason", string(reason.Code))
 	if reason.Status != ua.Good {

@@ -46,7 +46,14 @@ func (c *Channel) open(chunk []byte) bool {
 		c.failOpen(err)
 		return false
 	}
-	return o.answer()
+	first := c.stage != stageLive
+	goOn := o.answer()
+	if first && c.stage == stageLive {
+		c.server.log.Debug().Str("peer", c.remote).Uint32("channel", c.id).Str("policy", c.policy.Name).
+			Stringer("mode", o.mode).Msg("channel opened")
+		c.server.config.Hooks.opened(c)
+	}
+	return goOn
 }
 
 // understand does what comes before the answer.

@@ -49,7 +49,7 @@ func (c *Channel) read() {
 			case errors.Is(err, io.EOF):
 				c.close(CloseReason{Code: reasonPeer})
 			case errors.Is(err, errInputBudget):
-				c.close(CloseReason{Code: reasonBusy, Status: ua.BadTcpNotEnoughResources, Err: err})
+				c.close(CloseReason{Code: reasonMemory, Status: ua.BadTcpNotEnoughResources, Err: err})
 			default:
 				c.close(CloseReason{Code: reasonPeer, Err: err})
 			}
@@ -87,6 +87,7 @@ func (c *Channel) finish() {
 		c.server.config.Service.Closed(c)
 	}
 	c.logEnd()
+	c.server.config.Hooks.ended(c)
 }
 
 // handlePending handles the whole chunks that have arrived and sends the

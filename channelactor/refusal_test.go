@@ -41,7 +41,7 @@ func TestRefusedCertificateIsOneWarning(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.store, w.config.PKI, w.log, w.refusals = store, store, logger, logger
+	w.store, w.config.PKI, w.log, w.refusals = store, store, logger, NewPeerLog(logger, zerolog.WarnLevel, refusalLines, refusalPeriod)
 	conn := dial(t, w.listen())
 	p := w.peer(conn, uasc.Basic256Sha256, uasc.ModeSign)
 	p.hello()

@@ -32,11 +32,19 @@ type Config struct {
 	Lane *actors.Lane
 	// Group starts the goroutines.
 	Group *actors.Group
+	// Hooks are told what becomes of connections.
+	Hooks Hooks
 	// Limits bounds what peers can take.
 	Limits Limits
 	// Logger gets life-cycle events and rejections; zerolog.Nop() by default.
 	Logger zerolog.Logger
 }
+
+// A peer has refusalLines lines in the log about its refusals in each refusalPeriod.
+const (
+	refusalLines  = 10
+	refusalPeriod = 10 * time.Second
+)
 
 // Server accepts connections and runs their channels.
 type Server struct {
@@ -44,12 +52,13 @@ type Server struct {
 	config    Config
 	limits    Limits
 	log       zerolog.Logger
-	refusals  zerolog.Logger // for what peers can cause as often as they like
+	refusals  *PeerLog
 	start     time.Time
 	admission *admission
 	budget    *uasc.MemoryBudget // of unfinished messages over all channels
 	stats     counters
 	decoding  codec.Limits
+	observer  Observer // the service, if it is one
 
 	large chan struct{} // holds one for each large request that is being served
 
@@ -67,10 +76,10 @@ func NewServer(config Config) *Server {
 	s := &Server{
 		config: config, limits: config.Limits.WithDefaults(), log: config.Logger, start: time.Now(),
 		listeners: make(map[net.Listener]struct{}), closing: make(chan struct{}),
-		large: make(chan struct{}, max(2, runtime.GOMAXPROCS(0))),
-		// The counters tell what is left out.
-		refusals: config.Logger.Sample(&zerolog.BurstSampler{Burst: 20, Period: time.Second}),
+		large:    make(chan struct{}, max(2, runtime.GOMAXPROCS(0))),
+		refusals: NewPeerLog(config.Logger, zerolog.WarnLevel, refusalLines, refusalPeriod),
 	}
+	s.observer, _ = config.Service.(Observer)
 	s.admission = newAdmission(&s.limits)
 	s.budget = uasc.NewMemoryBudget(s.limits.AssemblyBytes)
 	// Ids of channels and tokens start at random places: they are what binds a
@@ -155,15 +164,18 @@ func (s *Server) admit(conn net.Conn) {
 		credit:  make(chan struct{}, 1),
 	}
 	c.sock.init(conn, (*channelBudget)(c))
-	evicted, admitted := s.admission.enter(c)
+	evicted, refused := s.admission.enter(c)
 	if evicted != nil {
 		s.stats.evicted.Add(1)
 		evicted.close(CloseReason{Code: reasonEvicted, Status: ua.BadTcpServerTooBusy, RetryAfter: actors.Spread(retryFull)})
 	}
-	if !admitted {
-		s.stats.refusedBusy.Add(1)
-		s.refusals.Warn().Str("peer", c.remote).Int("channels", s.limits.Channels).Msg("connection refused at the channel limit")
-		refuse(conn, ua.BadTcpServerTooBusy, actors.Spread(retryFull))
+	if refused != "" {
+		reason := CloseReason{Code: refused, Status: ua.BadTcpServerTooBusy}
+		c.reason.Store(&reason)
+		s.count(false, &reason)
+		s.refusals.Line(c.place.peer).Str("peer", c.remote).Str("reason", string(refused)).Msg("connection refused")
+		refuse(conn, reason.Status, actors.Spread(retryFull))
+		s.config.Hooks.ended(c)
 		return
 	}
 	if !s.config.Group.Go("channel", c.act) {
@@ -215,4 +227,5 @@ func (s *Server) Close(code ua.StatusCode) {
 	for _, c := range s.admission.channels() {
 		c.close(CloseReason{Code: reasonShutdown, Status: code})
 	}
+	s.refusals.Close()
 }

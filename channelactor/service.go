@@ -17,6 +17,15 @@ type Service interface {
 	Closed(c *Channel)
 }
 
+// Observer is a Service that counts what it answered when the answers have left.
+type Observer interface {
+	// Answered is called on the goroutine of the channel's reader whenever the
+	// answers that were gathered in a batch have been handed to the socket, or,
+	// where the peer reads slowly, to the queue in front of it. There may be none
+	// since the last call.
+	Answered(b *Batch)
+}
+
 // Request is one request of a secure channel (Part 6, 6.7.2).
 type Request struct {
 	// ID is the request id that the response repeats.

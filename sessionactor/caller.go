@@ -19,6 +19,8 @@ type Caller struct {
 	User *User
 	// Locales are the client's preferred languages, best first.
 	Locales []string
+	// Encrypted says that what is answered travels signed and encrypted.
+	Encrypted bool
 
 	session *Session
 }
@@ -43,12 +45,19 @@ func (x *exchange) caller() *Caller {
 	return x.session.caller()
 }
 
-func (s *Session) caller() *Caller {
+func (s *Session) caller() *Caller { return s.callerOf(s.bound.Load()) }
+
+// callerOf describes the session as it is bound, or was.
+func (s *Session) callerOf(bound *binding) *Caller {
 	c := &Caller{
 		SessionID: s.id, SessionName: s.name, ApplicationURI: s.client.ApplicationURI,
 		User: &User{}, session: s,
 	}
-	if bound := s.bound.Load(); bound != nil && bound.user != nil {
+	if bound == nil {
+		return c
+	}
+	c.Encrypted = bound.channel != nil && bound.channel.Mode() == ua.MessageSecurityModeSignAndEncrypt
+	if bound.user != nil {
 		c.User, c.Locales = bound.user, bound.locales
 	}
 	return c

@@ -20,6 +20,7 @@ type deferred struct {
 	entry   *entry
 	id      uint32
 	handle  uint32
+	arrived time.Time
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -36,7 +37,7 @@ func (x *exchange) deferCall() *deferred { return x.deferFor(x.session) }
 func (x *exchange) deferFor(session *Session) *deferred {
 	r := &deferred{
 		service: x.service, channel: x.channel, conv: x.conv, session: session, entry: x.entry,
-		id: x.id, handle: x.header.RequestHandle,
+		id: x.id, handle: x.header.RequestHandle, arrived: x.batch.Arrived(),
 	}
 	timeout := x.service.limits.CallTimeout
 	if hint := time.Duration(x.header.TimeoutHint) * time.Millisecond; hint > 0 {
@@ -133,7 +134,7 @@ func (r *deferred) finish(code ua.StatusCode) {
 	r.cancel()
 	r.channel.Unhold()
 	r.conv.remove(r)
-	r.service.count(r.entry, code)
+	r.service.meter.answered(r, code)
 	if r.session != nil {
 		r.session.count(r.entry, code)
 	}

@@ -9,6 +9,7 @@ import (
 // Diagnostics returns what the standard counts of a session (Part 5, 12.11). The
 // number of monitored items is part of the subscriptions' own diagnostics.
 func (s *Session) Diagnostics() ua.SessionDiagnosticsDataType {
+	failed := s.counts.failures()
 	d := ua.SessionDiagnosticsDataType{
 		SessionID: s.id, SessionName: s.name, ClientDescription: s.client, ServerURI: s.serverURI,
 		EndpointURL:                   s.endpointURL,
@@ -18,19 +19,19 @@ func (s *Session) Diagnostics() ua.SessionDiagnosticsDataType {
 		ClientLastContactTime:         ua.DateTimeOf(s.service.start.Add(time.Duration(s.lastSeen.Load()))),
 		CurrentSubscriptionsCount:     uint32(s.queue.Subscriptions()),
 		CurrentPublishRequestsInQueue: uint32(s.queue.Len()),
-		UnauthorizedRequestCount:      s.counts.unauthorized.Load(),
+		UnauthorizedRequestCount:      failed.unauthorized.Load(),
 	}
 	if bound := s.bound.Load(); bound != nil {
 		d.LocaleIDs = bound.locales
 	}
 	for i := range s.counts.total {
 		d.TotalRequestCount.TotalCount += s.counts.total[i].Load()
-		d.TotalRequestCount.ErrorCount += s.counts.failed[i].Load()
+		d.TotalRequestCount.ErrorCount += failed.services[i].Load()
 	}
 	for _, e := range services {
 		if place := counterOf(&d, e.name); place != nil {
 			place.TotalCount = s.counts.total[e.index].Load()
-			place.ErrorCount = s.counts.failed[e.index].Load()
+			place.ErrorCount = failed.services[e.index].Load()
 		}
 	}
 	return d

@@ -27,6 +27,8 @@ type exchange struct {
 	start   int  // where the response starts in the batch
 	late    bool // its time is over
 
+	gathered gathered // that the batch has answered and not sent yet
+
 	// Requests and responses that hot services use again and again.
 	operation ua.ReadValueID // of a Read, one after the other
 	write     ua.WriteRequest
@@ -125,7 +127,10 @@ func (x *exchange) fault(code ua.StatusCode) {
 }
 
 func (x *exchange) count(code ua.StatusCode) {
-	x.service.count(x.entry, code)
+	x.gathered.add(x.entry.index, !code.IsBad())
+	if code.IsBad() {
+		x.service.meter.faults[x.entry.index].Add(uint32(code), 1)
+	}
 	if x.session != nil {
 		x.session.count(x.entry, code)
 	}

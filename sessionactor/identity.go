@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"net"
+	"slices"
 
 	"github.com/uahive/uahive/channelactor"
 	"github.com/uahive/uahive/codec/ua"
@@ -60,8 +61,17 @@ type User struct {
 	Name string
 	// Kind is how the user was identified.
 	Kind IdentityKind
+	// Roles are the standard's roles of the user (Part 18, 4.2), such as
+	// WellKnownRole_SecurityAdmin of package id. They decide who may see the
+	// server's diagnostics. None by default.
+	Roles []ua.NodeID
 	// Data belongs to the program that embeds the server.
 	Data any
+}
+
+// HasRole reports whether the user has one of these roles.
+func (u *User) HasRole(roles ...ua.NodeID) bool {
+	return slices.ContainsFunc(u.Roles, func(r ua.NodeID) bool { return slices.Contains(roles, r) })
 }
 
 // Authenticator decides about an identity. It runs on the worker pool and may
@@ -179,7 +189,7 @@ func (s *Service) authenticate(ctx context.Context, c Credentials) (*User, error
 		return nil, fmt.Errorf("user %.100q: Authenticate returned no user: %w", c.UserName, ua.BadIdentityTokenRejected)
 	}
 	named := *user
-	named.Kind = c.Kind
+	named.Kind, named.Roles = c.Kind, slices.Clone(user.Roles)
 	if named.Name == "" {
 		named.Name = c.UserName
 	}

@@ -36,6 +36,8 @@ type Config struct {
 	Lane *actors.Lane
 	// Group starts the goroutines of sessions.
 	Group *actors.Group
+	// Hooks are told what becomes of sessions.
+	Hooks Hooks
 	// Limits bounds what clients can take.
 	Limits Limits
 	// MaxRequestMessage is announced in CreateSession responses, in bytes.
@@ -52,7 +54,7 @@ type Service struct {
 	log    zerolog.Logger
 	// For what peers can cause as often as they like: refusals, and sessions
 	// that come and go.
-	refusals, visits zerolog.Logger
+	refusals, visits *channelactor.PeerLog
 	decoding         codec.Limits
 	start            time.Time
 	base             context.Context // ends with the service
@@ -65,6 +67,7 @@ type Service struct {
 	waitingBytes atomic.Int64
 	numbers      atomic.Uint64
 	stats        counters
+	meter        meter
 }
 
 var _ channelactor.Service = (*Service)(nil)
@@ -79,12 +82,12 @@ func New(config Config) *Service {
 			MaxStringLength: limits.StringLength, MaxByteStringLength: limits.ByteStringLength,
 			MaxArrayLength: limits.ArrayLength,
 		},
-		// The counters tell what is left out.
-		refusals: config.Logger.Sample(&zerolog.BurstSampler{Burst: 20, Period: time.Second}),
-		visits:   config.Logger.Sample(&zerolog.BurstSampler{Burst: 500, Period: time.Second}),
+		refusals: channelactor.NewPeerLog(config.Logger, zerolog.WarnLevel, 10, 10*time.Second),
+		visits:   channelactor.NewPeerLog(config.Logger, zerolog.InfoLevel, 100, time.Second),
 		encoding: make(chan struct{}, max(2, runtime.GOMAXPROCS(0))),
 		sessions: actors.NewRegistry[ua.NodeID, *Session](ua.NodeID.Hash),
 	}
+	s.meter.init()
 	s.base, s.stop = context.WithCancel(context.Background())
 	return s
 }
@@ -244,4 +247,6 @@ func (s *Service) Close() {
 		session.end(endShutdown, true)
 		session.post(message{kind: messageExpel}) // wakes its goroutine, which ends
 	}
+	s.refusals.Close()
+	s.visits.Close()
 }

@@ -247,7 +247,10 @@ func (s *Session) end(cause endCause, deleteSubscriptions bool) {
 		bound.channel.Release()
 	}
 	s.service.stats.ended(cause)
-	s.service.visits.Info().Stringer("session", s.id).Str("name", quoted(s.name)).Str("cause", string(cause)).
+	if hook := s.service.config.Hooks.Closed; hook != nil {
+		hook(s.callerOf(bound), bound.channel, string(cause))
+	}
+	s.service.visits.Line(bound.channel.PeerHost()).Stringer("session", s.id).Str("name", quoted(s.name)).Str("cause", string(cause)).
 		Dur("age", time.Since(s.created)).Msg("session ended")
 }
 

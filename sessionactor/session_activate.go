@@ -243,7 +243,10 @@ func (s *Session) finishActivation(a *activation) {
 	s.nonce = newNonce()
 	s.service.stats.activated.Add(1)
 	s.service.config.Subscriptions.IdentityChanged(s.queue, s.identity())
-	s.service.visits.Info().Stringer("session", s.id).Str("user", quoted(a.user.Name)).
+	if hook := s.service.config.Hooks.Activated; hook != nil {
+		hook(s.callerOf(after), channel)
+	}
+	s.service.visits.Line(channel.PeerHost()).Stringer("session", s.id).Str("user", quoted(a.user.Name)).
 		Bool("new_channel", moved).Msg("session activated")
 	resp := &ua.ActivateSessionResponse{ServerNonce: s.nonce}
 	a.call.respond(resp, &resp.ResponseHeader)
@@ -252,7 +255,7 @@ func (s *Session) finishActivation(a *activation) {
 func (s *Session) refuse(a *activation, err error) {
 	code := ua.StatusOf(err)
 	s.service.stats.denied.Add(1)
-	s.service.refusals.Warn().Stringer("session", s.id).Stringer("peer", a.call.channel.RemoteAddr()).
+	s.service.refusals.Line(a.call.channel.PeerHost()).Stringer("session", s.id).Stringer("peer", a.call.channel.RemoteAddr()).
 		AnErr("reason", err).Msg("activation refused")
 	if code == ua.BadServerTooBusy {
 		a.call.busy(code, retryAfter(err))

@@ -35,7 +35,7 @@ func createSession(x *exchange) {
 	}
 	shorten(req)
 	if code := x.service.checkCreate(x.channel, req); code != ua.Good {
-		x.service.refusals.Warn().Stringer("peer", x.channel.RemoteAddr()).Stringer("status", code).
+		x.service.refusals.Line(x.channel.PeerHost()).Stringer("peer", x.channel.RemoteAddr()).Stringer("status", code).
 			Str("application", quoted(req.ClientDescription.ApplicationURI)).Msg("session refused")
 		x.fault(code)
 		return
@@ -151,6 +151,9 @@ func (s *Service) add(r *deferred, req *ua.CreateSessionRequest, nonce []byte) (
 	if !s.makeRoom() {
 		return nil, ua.BadTooManySessions
 	}
+	if s.config.Hooks.Created != nil {
+		s.config.Hooks.Created(session.caller(), r.channel)
+	}
 	s.sessions.Store(session.token, session)
 	s.waiting.add(session)
 	if !r.conv.join(session) || !s.config.Group.Go("session", session.run) {
@@ -158,7 +161,7 @@ func (s *Service) add(r *deferred, req *ua.CreateSessionRequest, nonce []byte) (
 		return nil, ua.BadSecureChannelClosed
 	}
 	s.stats.created.Add(1)
-	s.visits.Info().Stringer("session", session.id).Str("name", quoted(session.name)).
+	s.visits.Line(r.channel.PeerHost()).Stringer("session", session.id).Str("name", quoted(session.name)).
 		Str("application", quoted(session.client.ApplicationURI)).Stringer("peer", r.channel.RemoteAddr()).
 		Str("policy", r.channel.Policy().Name).Stringer("mode", uasc.Mode(r.channel.Mode())).Msg("session created")
 	return session, ua.Good

@@ -6,13 +6,14 @@ import (
 	"github.com/uahive/uahive/codec/ua"
 )
 
-// maxServices is more than the service table has entries.
-const maxServices = 48
+// maxServices is the number of entries of the service table, and one for requests
+// of no service that is known.
+const maxServices = 27
 
 // counters are the service's own counters.
 type counters struct {
 	created, activated, denied, refused, timedOut, evicted, aborted, closed atomic.Uint64
-	requests, failed, panics                                                atomic.Uint64
+	panics                                                                  atomic.Uint64
 }
 
 // Stats is a snapshot of the counters of a [Service]. Counters only grow.
@@ -25,13 +26,16 @@ type Stats struct {
 	TimedOut       uint64 // sessions that ended by their time-out
 	Evicted        uint64 // sessions that made room before activation
 	Aborted        uint64 // sessions that ended before activation, with their channel or by misuse
+	Closed         uint64 // sessions that their clients closed, or the end of the server
 	Requests       uint64 // requests answered with a response
 	FailedRequests uint64 // requests answered with a ServiceFault
 	Panics         uint64 // in user code
 }
 
-// Stats returns the counters of this moment.
+// Stats returns the counters of this moment. [Service.Requests] tells the services
+// apart.
 func (s *Service) Stats() Stats {
+	published, refused := s.config.Subscriptions.PublishTotals()
 	return Stats{
 		Sessions:       s.sessions.Len(),
 		Created:        s.stats.created.Load(),
@@ -41,8 +45,9 @@ func (s *Service) Stats() Stats {
 		TimedOut:       s.stats.timedOut.Load(),
 		Evicted:        s.stats.evicted.Load(),
 		Aborted:        s.stats.aborted.Load(),
-		Requests:       s.stats.requests.Load(),
-		FailedRequests: s.stats.failed.Load(),
+		Closed:         s.stats.closed.Load(),
+		Requests:       s.meter.goods() + published,
+		FailedRequests: s.meter.bads() + refused,
 		Panics:         s.stats.panics.Load(),
 	}
 }
@@ -60,27 +65,56 @@ func (c *counters) ended(cause endCause) {
 	}
 }
 
-func (s *Service) count(_ *entry, code ua.StatusCode) {
-	if code.IsBad() {
-		s.stats.failed.Add(1)
-		return
+// ParkedPublishes returns how many Publish requests of all sessions wait for
+// something to report. It asks each session.
+func (s *Service) ParkedPublishes() int {
+	n := 0
+	for _, session := range s.sessions.All() {
+		n += session.queue.Len()
 	}
-	s.stats.requests.Add(1)
+	return n
 }
 
 // sessionCounters are the counters of one session's diagnostics (Part 5, 12.11).
 type sessionCounters struct {
-	total, failed [maxServices]atomic.Uint32
-	unauthorized  atomic.Uint32
+	total  [maxServices]atomic.Uint32
+	failed atomic.Pointer[failures] // nil until a request fails
+}
+
+// failures are the requests of a session that were answered with a fault. Few
+// sessions have any.
+type failures struct {
+	services     [maxServices]atomic.Uint32
+	unauthorized atomic.Uint32
 }
 
 func (s *Session) count(e *entry, code ua.StatusCode) {
 	s.counts.total[e.index].Add(1)
-	if !code.IsBad() {
-		return
-	}
-	s.counts.failed[e.index].Add(1)
-	if code == ua.BadUserAccessDenied {
-		s.counts.unauthorized.Add(1)
+	if code.IsBad() {
+		s.counts.fail(e, code)
 	}
 }
+
+func (c *sessionCounters) fail(e *entry, code ua.StatusCode) {
+	f := c.failed.Load()
+	if f == nil {
+		f = new(failures)
+		if !c.failed.CompareAndSwap(nil, f) {
+			f = c.failed.Load()
+		}
+	}
+	f.services[e.index].Add(1)
+	if code == ua.BadUserAccessDenied {
+		f.unauthorized.Add(1)
+	}
+}
+
+// failures returns what failed; never nil.
+func (c *sessionCounters) failures() *failures {
+	if f := c.failed.Load(); f != nil {
+		return f
+	}
+	return &noFailures
+}
+
+var noFailures failures

@@ -54,7 +54,7 @@ func publish(x *exchange) {
 	// What the batch holds came before: it must not be overtaken.
 	x.batch.Flush()
 	x.session.queue.Publish(x.id, req, x.session.responder(x.channel))
-	x.count(ua.Good)
+	x.session.count(x.entry, ua.Good) // the service's own counters wait for the answer
 }
 
 // republish serves Republish (Part 4, 5.14.6).

@@ -51,13 +51,22 @@ var services = []*entry{
 	{name: "DeleteSubscriptions", request: id.DeleteSubscriptionsRequest_Encoding_DefaultBinary, session: true, handle: deleteSubscriptions},
 }
 
+// publishIndex is the place of Publish among the counters.
+var publishIndex int
+
 // byRequest finds an entry by the numeric binary encoding id of its request.
 // All ids are small, so a slice does.
 var byRequest []*entry
 
 func init() {
+	if len(services) != maxServices-1 {
+		panic("maxServices is not the number of services and one")
+	}
 	for i, e := range services {
 		e.index = i + 1
+		if e.name == "Publish" {
+			publishIndex = e.index
+		}
 		for int(e.request) >= len(byRequest) {
 			byRequest = append(byRequest, nil)
 		}
