@@ -29,10 +29,11 @@ const (
 	// page, and workers that idle for a while.
 	spareGoroutines = 8
 	spareFiles      = 2
-	// spareHeap and heapEach are for what the server keeps for the next ones: maps
-	// do not shrink, and free lists are emptied in time.
+	// spareHeap and heapEach are for what is kept for the next ones. Go keeps the
+	// descriptor of each goroutine that has ended, about 540 bytes, and a session
+	// has three; and maps do not shrink.
 	spareHeap = 1 << 20
-	heapEach  = 512
+	heapEach  = 2 << 10
 )
 
 // busy says what of sessions is still there.

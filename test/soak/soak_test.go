@@ -18,6 +18,7 @@ var (
 	sessions = flag.Int("soak.sessions", fromEnvironment("UAHIVE_SOAK_SESSIONS", 500), "number of sessions; UAHIVE_SOAK_SESSIONS is the default")
 	duration = flag.Duration("soak.duration", time.Minute, "how long values are written")
 	security = flag.String("soak.security", "Basic256Sha256/SignAndEncrypt", "what secures the sessions; several with commas between them run one after the other")
+	program  = flag.String("soak.program", "", "the program that is server and load; it is built without this")
 	results  = flag.String("soak.out", "", "folder that gets the figures and the timeline of each run; nothing is kept without it")
 )
 
@@ -56,17 +57,20 @@ type figures struct {
 // once, within the publishing interval and a little; and when all have gone the
 // server is what it was before.
 func TestEverySessionGetsEveryValueAndLeavesNothing(t *testing.T) {
-	program := build(t)
+	uaload := *program
+	if uaload == "" {
+		uaload = build(t)
+	}
 	for name := range strings.SplitSeq(*security, ",") {
-		t.Run(strings.ReplaceAll(name, "/", "-"), func(t *testing.T) { soak(t, program, name) })
+		t.Run(strings.ReplaceAll(name, "/", "-"), func(t *testing.T) { soak(t, uaload, name) })
 	}
 }
 
-func soak(t *testing.T, program, security string) {
+func soak(t *testing.T, uaload, security string) {
 	n := *sessions
-	s := serve(t, program, n)
+	s := serve(t, uaload, n)
 	// What a server makes once, with the first sessions, is there before.
-	s.load(t, program, security, "-sessions", "8", "-duration", "1s", "-warmup", "0s", "-publishing", "100ms", "-write", "50ms")
+	s.load(t, uaload, security, "-sessions", "8", "-duration", "1s", "-warmup", "0s", "-publishing", "100ms", "-write", "50ms")
 	before := s.settle(t, func(f footprint) string { return f.busy() })
 	stop := s.watch(t)
 	folder := t.TempDir()
@@ -74,7 +78,7 @@ func soak(t *testing.T, program, security string) {
 		folder = *results
 	}
 	base := filepath.Join(folder, fmt.Sprintf("sessions-%d-%s", n, strings.ReplaceAll(security, "/", "-")))
-	out := s.load(t, program, security, "-sessions", strconv.Itoa(n), "-duration", duration.String(), "-timeline", base+".csv")
+	out := s.load(t, uaload, security, "-sessions", strconv.Itoa(n), "-duration", duration.String(), "-timeline", base+".csv")
 	most := stop()
 	var f figures
 	if err := json.Unmarshal(out, &f); err != nil {
