@@ -61,7 +61,7 @@ func (b *Batch) Channel() *Channel { return b.channel }
 // Begin starts a message. The caller appends to the slice and gives it to
 // [Batch.End]; nothing else of the batch may be used in between.
 func (b *Batch) Begin() []byte {
-	b.reserve(b.channel.answer)
+	b.reserve(int(b.channel.answer))
 	var dst []byte
 	dst, b.mark = b.channel.layout.Begin(b.buf.B)
 	return dst
@@ -78,7 +78,7 @@ func (b *Batch) End(dst []byte, requestID uint32) error {
 	// A peer asks for much the same again and again. What is remembered follows
 	// larger answers at once and smaller ones slowly, so that a peer which asks
 	// for both in turn is served from pooled memory too.
-	b.channel.answer = max(len(dst)-b.mark, b.channel.answer-b.channel.answer/8)
+	b.channel.answer = max(int32(len(dst)-b.mark), b.channel.answer-b.channel.answer/8)
 	return err
 }
 

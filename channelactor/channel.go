@@ -4,6 +4,7 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
+	"unique"
 
 	"github.com/uahive/uahive/actors"
 	"github.com/uahive/uahive/codec"
@@ -13,31 +14,32 @@ import (
 )
 
 // Channel is one connection and the secure channel on it. Its reader goroutine
-// owns the receive state, its actor goroutine owns what waits to be sent.
+// owns the receive state. Its actor goroutine sends what cannot leave at once, and
+// exists only while there is something of the kind.
 // A channel ends when its reader ends; everything else follows from that.
+//
+// Ten thousand of them are idle at once: what only few ever need is made when they
+// do.
 type Channel struct {
 	// Immutable.
-	server  *Server
-	sock    socket
-	remote  string // address of the peer, for logs and limits
-	outbox  *actors.Mailbox[parcel]
-	done    chan struct{} // closed when the connection is to end
-	drained chan struct{} // signalled when queued bytes have left
+	server *Server
+	sock   socket
+	remote string // address of the peer, for logs and limits
 
 	// Set by the reader before the first request, immutable afterwards.
 	id          uint32
-	policy      *uasc.Policy
 	mode        ua.MessageSecurityMode
+	policy      *uasc.Policy
 	peer        *pki.Parsed // nil under SecurityPolicy None
 	layout      *uasc.Layout
-	limits      uasc.Limits // as negotiated with this peer
-	endpointURL string      // what the client used to reach the server
+	limits      uasc.Limits           // as negotiated with this peer
+	endpointURL unique.Handle[string] // what the client used to reach the server
 
 	// Owned by the reader.
 	opener *uasc.Opener
 	inUse  *uasc.Token // with which answers are sealed
+	answer int32       // size of the answers that were sent last, see Batch.reserve
 	stage  stage
-	answer int // size of the answers that were sent last, see Batch.reserve
 
 	// Guarded by send, the owner word of the send state. Whoever holds it
 	// seals and writes; the socket's out fields belong to it too. It is held
@@ -50,16 +52,19 @@ type Channel struct {
 	sending *large // partly sent; never together with unsent
 
 	// Shared.
+	outbox   outbox
+	done     ending
 	queued   atomic.Int64 // memory of what waits for the peer to read
 	inFlight atomic.Int32 // requests that wait for the worker pool
-	credit   chan struct{}
 	sessions atomic.Int32 // activated sessions that use the channel
+	opened   atomic.Bool
+	nudge    nudge // when either of them has become less
 	closing  sync.Once
+	alone    bool // no actor could be started at the end; belongs to closing
 	reason   atomic.Pointer[CloseReason]
 	// lastWrite is the moment, on the server's clock, until which a channel that
 	// ends may write.
 	lastWrite atomic.Int64
-	opened    atomic.Bool
 	place     place // in the admission list, guarded by the admission lock
 
 	deadlines deadlines // guarded by its own lock
@@ -81,7 +86,12 @@ func (c *Channel) Mode() ua.MessageSecurityMode { return c.mode }
 func (c *Channel) PeerCertificate() *pki.Parsed { return c.peer }
 
 // EndpointURL returns the address that the client used in its Hello message.
-func (c *Channel) EndpointURL() string { return c.endpointURL }
+func (c *Channel) EndpointURL() string {
+	if c.endpointURL == (unique.Handle[string]{}) {
+		return ""
+	}
+	return c.endpointURL.Value()
+}
 
 // RemoteAddr returns the network address of the peer.
 func (c *Channel) RemoteAddr() net.Addr { return c.sock.conn.RemoteAddr() }
@@ -97,7 +107,7 @@ func (c *Channel) PeerHost() string { return c.place.peer }
 func (c *Channel) LocalAddr() net.Addr { return c.sock.conn.LocalAddr() }
 
 // Done is closed when the channel ends.
-func (c *Channel) Done() <-chan struct{} { return c.done }
+func (c *Channel) Done() <-chan struct{} { return c.done.wait() }
 
 // MaxResponse returns the size in bytes above which a response is refused: by our
 // own limits, or by what the peer said in Hello that it takes.
@@ -133,10 +143,8 @@ func (c *Channel) Respond(requestID uint32, m Appender) error {
 // many bytes, because the session that asked takes less than its channel does;
 // 0 sets no limit.
 func (c *Channel) RespondWithin(requestID uint32, m Appender, most int) error {
-	select {
-	case <-c.done:
+	if c.ended() {
 		return ua.BadSecureChannelClosed
-	default:
 	}
 	buf := codec.GetBuffer(narrowSize)
 	dst, mark := c.layout.Begin(buf.B[:0])
@@ -164,13 +172,6 @@ func (c *Channel) Hold() { c.inFlight.Add(1) }
 // Unhold gives a credit back.
 func (c *Channel) Unhold() {
 	if int(c.inFlight.Add(-1)) < c.server.limits.InFlight {
-		signal(c.credit)
-	}
-}
-
-func signal(ch chan struct{}) {
-	select {
-	case ch <- struct{}{}:
-	default:
+		c.nudge.signal()
 	}
 }

@@ -51,7 +51,8 @@ func (c *Channel) Close(code ua.StatusCode) {
 	c.close(CloseReason{Code: reasonRequested, Status: code})
 }
 
-// close asks reader and actor to end. The first reason counts. It never blocks.
+// close asks the reader to end, and has the actor send what is left. The first
+// reason counts. It never blocks.
 func (c *Channel) close(reason CloseReason) {
 	c.closing.Do(func() {
 		c.reason.Store(&reason)
@@ -60,21 +61,18 @@ func (c *Channel) close(reason CloseReason) {
 		c.lastWrite.Store(int64(c.server.since() + linger))
 		// Deadlines are set by others too, who look at done afterwards: closed
 		// first, none of them stays.
-		close(c.done)
+		c.done.begin()
 		c.sock.conn.SetReadDeadline(now.Add(-time.Second))
 		c.sock.conn.SetWriteDeadline(now.Add(linger))
+		if c.outbox.wake() && !c.server.config.Group.Go("channel", c.act) {
+			c.outbox.missed()
+			c.alone = true
+		}
 	})
 }
 
 // ended reports whether the channel is to end.
-func (c *Channel) ended() bool {
-	select {
-	case <-c.done:
-		return true
-	default:
-		return false
-	}
-}
+func (c *Channel) ended() bool { return c.done.begun.Load() }
 
 // write blocks until b is written, or the peer has left it waiting for the write
 // time-out. The send state is held.

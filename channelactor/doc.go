@@ -1,5 +1,6 @@
 // Package channelactor owns the connections of a server: the listener, one
-// reader goroutine and one actor goroutine per secure channel, and admission.
+// reader goroutine per secure channel, an actor goroutine for each that has
+// something to send which cannot leave at once, and admission.
 //
 // A reader waits for its socket without holding a buffer, takes all the bytes
 // there are, opens each chunk and hands whole requests to a [Service]. The

@@ -25,13 +25,23 @@ func (s *socket) writeSome(pieces [][]byte) (int, error) {
 	return s.gather(pieces, true)
 }
 
+// gathering is what a call of the runtime's poller needs to know of several
+// pieces. Few channels ever need it.
+type gathering struct {
+	pieces [][]byte
+	wait   bool
+	once   func(fd uintptr) bool
+}
+
 func (s *socket) gather(pieces [][]byte, wait bool) (int, error) {
-	if s.gatherFunc == nil {
-		s.gatherFunc = s.gatherOnce // few channels ever need it
+	g := s.gathering
+	if g == nil {
+		g = &gathering{once: s.gatherOnce}
+		s.gathering = g
 	}
-	s.pieces, s.wait, s.written, s.writeErr = pieces, wait, 0, nil
-	err := s.raw.Write(s.gatherFunc)
-	s.pieces = nil
+	g.pieces, g.wait, s.written, s.writeErr = pieces, wait, 0, nil
+	err := s.raw.Write(g.once)
+	g.pieces = nil
 	if err != nil {
 		return s.written, err
 	}
@@ -39,8 +49,8 @@ func (s *socket) gather(pieces [][]byte, wait bool) (int, error) {
 }
 
 func (s *socket) gatherOnce(fd uintptr) bool {
-	s.written, s.writeErr = writev(fd, s.pieces)
-	return s.written > 0 || s.writeErr != nil || !s.wait
+	s.written, s.writeErr = writev(fd, s.gathering.pieces)
+	return s.written > 0 || s.writeErr != nil || !s.gathering.wait
 }
 
 // writeAll blocks until some of several pieces have been written, or the peer

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"unique"
 
 	"github.com/uahive/uahive/codec/ua"
 	"github.com/uahive/uahive/codec/uasc"
@@ -85,6 +86,9 @@ func (c *Channel) finish() {
 	c.server.admission.leave(c)
 	if c.opened.Load() {
 		c.server.config.Service.Closed(c)
+	}
+	if c.alone {
+		c.farewell()
 	}
 	c.logEnd()
 	c.server.config.Hooks.ended(c)
@@ -221,7 +225,7 @@ const largeRequest = 64 << 10
 func (c *Channel) serveLarge(batch *Batch, request Request) bool {
 	select {
 	case c.server.large <- struct{}{}:
-	case <-c.done:
+	case <-c.Done():
 		return false
 	}
 	defer func() { <-c.server.large }()
@@ -269,7 +273,7 @@ func (c *Channel) hello(chunk []byte) bool {
 		return false
 	}
 	c.limits = limits
-	c.endpointURL = hello.EndpointURL
+	c.endpointURL = unique.Make(hello.EndpointURL) // clients use the same few addresses
 	c.stage = stageOpen
 	c.enterStage(l.OpenTimeout)
 	return c.sendRaw(ack.AppendTo(nil))

@@ -2,14 +2,12 @@ package channelactor
 
 import (
 	"errors"
-	"slices"
 
 	"github.com/uahive/uahive/codec"
 )
 
 // parcel is what waits to be sent: frames that lack nothing but numbers,
-// signatures and encryption, or a large message. The zero value is nothing, and
-// only wakes the actor.
+// signatures and encryption, or a large message.
 type parcel struct {
 	frames *codec.Buffer
 	large  *large
@@ -53,7 +51,7 @@ func (c *Channel) dispatch(p parcel) {
 		c.post(p)
 		return
 	}
-	if c.unsent != nil || c.sending != nil || c.outbox.Len() > 0 || c.sock.raw == nil {
+	if c.unsent != nil || c.sending != nil || c.outbox.len() > 0 || c.sock.raw == nil {
 		c.sendMu.Unlock()
 		c.post(p)
 		return
@@ -65,7 +63,7 @@ func (c *Channel) dispatch(p parcel) {
 		c.queued.Add(-size)
 		c.close(CloseReason{Code: reasonWrite, Err: err})
 	case rest:
-		c.outbox.Post(parcel{}) // wakes the actor
+		c.wake()
 	default:
 		c.left(size)
 	}
@@ -103,7 +101,7 @@ var errSendQueue = errors.New("more is queued than one peer may have")
 // actor, which tells it after each of its own writes, was not needed.
 func (c *Channel) left(size int64) {
 	if now := c.queued.Add(-size); now+size > c.server.limits.SendQueueBytes {
-		signal(c.drained)
+		c.nudge.signal()
 	}
 }
 
@@ -120,31 +118,61 @@ func (c *Channel) post(p parcel) {
 		c.queued.Add(p.held() - size)
 		size = p.held()
 	}
-	if !c.outbox.Post(p) {
+	start, ok := c.outbox.put(p)
+	if !ok {
 		p.release()
 		c.queued.Add(-size)
 	}
+	if start {
+		c.startActor()
+	}
 }
 
-// act is the channel's actor: it sends what could not leave at once. It ends
-// when the channel is done and has sent what it can.
+// wake sees that the actor looks at what is left to send.
+func (c *Channel) wake() {
+	if c.outbox.wake() {
+		c.startActor()
+	}
+}
+
+// startActor starts the channel's actor. While the server ends there may be none:
+// then the channel ends too, and its reader sends what is left.
+func (c *Channel) startActor() {
+	if !c.server.config.Group.Go("channel", c.act) {
+		c.outbox.missed()
+		c.close(CloseReason{Code: reasonShutdown})
+	}
+}
+
+// act is the channel's actor: it sends what could not leave at once, and ends
+// when that has left. When the channel is done, it sends what it can, and then
+// nothing is sent any more.
 func (c *Channel) act() {
 	for {
-		select {
-		case <-c.outbox.Wait():
-			c.flush()
-		case <-c.done:
-			c.flush()
-			c.sayError()
-			c.outbox.Close()
-			for _, p := range c.outbox.Drain(nil) {
-				p.release()
-			}
-			c.sock.conn.Close()
-			c.dropUnsent()
+		c.outbox.begin()
+		c.flush()
+		if c.ended() {
+			c.farewell()
+			return
+		}
+		if c.outbox.rest() {
 			return
 		}
 	}
+}
+
+// farewell sends what is left and why the channel ends, and closes the connection.
+func (c *Channel) farewell() {
+	c.flush()
+	c.sayError()
+	if left := c.outbox.close(); left != nil {
+		for _, p := range left.list {
+			p.release()
+		}
+		left.release()
+	}
+	c.sock.conn.Close()
+	c.dropUnsent()
 }
 
 // flush seals and writes everything that is queued. It may block until the
@@ -155,7 +183,7 @@ func (c *Channel) flush() {
 	if err := c.flushLocked(); err != nil {
 		c.close(CloseReason{Code: reasonWrite, Err: err})
 	}
-	signal(c.drained)
+	c.nudge.signal()
 }
 
 func (c *Channel) flushLocked() error {
@@ -173,9 +201,9 @@ func (c *Channel) flushLocked() error {
 			return err
 		}
 	}
-	for c.outbox.Len() > 0 {
-		queue := c.outbox.Drain(nil)
-		err := c.writeQueue(queue)
+	for queue := c.outbox.take(); queue != nil; queue = c.outbox.take() {
+		err := c.writeQueue(queue.list)
+		queue.release()
 		if err != nil {
 			return err
 		}
@@ -186,7 +214,6 @@ func (c *Channel) flushLocked() error {
 // writeQueue gathers small buffers so that they leave with one write.
 func (c *Channel) writeQueue(queue []parcel) error {
 	var failed error
-	queue = slices.DeleteFunc(queue, func(p parcel) bool { return p == parcel{} })
 	for i := 0; i < len(queue); {
 		p, size := queue[i], queue[i].held()
 		end := i + 1
@@ -257,33 +284,3 @@ func (c *Channel) dropUnsentLocked() {
 	}
 	c.unsent, c.written, c.sending = nil, 0, nil
 }
-
-// awaitDrain holds the reader back while its peer does not read the answers
-// that it has asked for. It reports whether the channel still lives.
-func (c *Channel) awaitDrain() bool {
-	for c.queued.Load() > c.server.limits.SendQueueBytes {
-		select {
-		case <-c.drained:
-		case <-c.done:
-			return false
-		}
-	}
-	return true
-}
-
-// awaitCredit holds the reader back while the worker pool still has as many of
-// its requests as it may have.
-func (c *Channel) awaitCredit() bool {
-	for !c.hasCredit() {
-		select {
-		case <-c.credit:
-		case <-c.done:
-			return false
-		}
-	}
-	return true
-}
-
-// hasCredit reports whether the worker pool may take one more request. It is
-// asked after each one, since a single read brings in hundreds.
-func (c *Channel) hasCredit() bool { return int(c.inFlight.Load()) < c.server.limits.InFlight }

@@ -153,16 +153,10 @@ func retryAccept(err error) bool {
 	return isTransient(err)
 }
 
-// admit starts the goroutines of a new connection, or refuses it.
+// admit starts the reader of a new connection, or refuses it.
 func (s *Server) admit(conn net.Conn) {
 	s.stats.accepted.Add(1)
-	c := &Channel{
-		server: s, remote: conn.RemoteAddr().String(),
-		outbox:  actors.NewMailbox[parcel](0),
-		done:    make(chan struct{}),
-		drained: make(chan struct{}, 1),
-		credit:  make(chan struct{}, 1),
-	}
+	c := &Channel{server: s, remote: conn.RemoteAddr().String()}
 	c.sock.init(conn, (*channelBudget)(c))
 	evicted, refused := s.admission.enter(c)
 	if evicted != nil {
@@ -178,14 +172,9 @@ func (s *Server) admit(conn net.Conn) {
 		s.config.Hooks.ended(c)
 		return
 	}
-	if !s.config.Group.Go("channel", c.act) {
-		s.admission.leave(c)
-		conn.Close()
-		return
-	}
 	if !s.config.Group.Go("reader", c.read) {
 		s.admission.leave(c)
-		c.close(CloseReason{Code: reasonShutdown})
+		conn.Close()
 		return
 	}
 	// A connection that was accepted while the server closed is in nobody's list.

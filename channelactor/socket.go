@@ -36,13 +36,11 @@ type socket struct {
 	readFunc func(fd uintptr) bool
 
 	// Owned by the holder of the send state.
-	out        []byte
-	pieces     [][]byte // to gather, see gather.go
-	wait       bool
-	written    int
-	writeErr   error
-	writeFunc  func(fd uintptr) bool
-	gatherFunc func(fd uintptr) bool
+	out       []byte
+	written   int
+	writeErr  error
+	writeFunc func(fd uintptr) bool
+	gathering *gathering // nil until a large message is sent
 }
 
 func (s *socket) init(conn net.Conn, budget uasc.Budget) {

@@ -44,7 +44,7 @@ func TestThreat_T7_LateAnswersAreBounded(t *testing.T) {
 // what was queued.
 func TestThreat_T7_ReaderWakesWithoutTheActor(t *testing.T) {
 	w := newWorld(t, Limits{SendQueueBytes: 10})
-	c := &Channel{server: w.Server, drained: make(chan struct{}, 1), done: make(chan struct{})}
+	c := &Channel{server: w.Server}
 	c.queued.Store(20)
 	went := make(chan bool)
 	go func() { went <- c.awaitDrain() }()
@@ -187,7 +187,7 @@ func TestThreat_T7_SmallAnswersAreBounded(t *testing.T) {
 		go func() {
 			waiting := 0
 			for c.Respond(req.ID, raw(make([]byte, 40))) == nil {
-				waiting = max(waiting, c.outbox.Len())
+				waiting = max(waiting, c.outbox.len())
 			}
 			most <- waiting
 		}()

@@ -50,7 +50,7 @@ func (s *Session) caller() *Caller { return s.callerOf(s.bound.Load()) }
 // callerOf describes the session as it is bound, or was.
 func (s *Session) callerOf(bound *binding) *Caller {
 	c := &Caller{
-		SessionID: s.id, SessionName: s.name, ApplicationURI: s.client.ApplicationURI,
+		SessionID: s.id, SessionName: s.name, ApplicationURI: s.application(),
 		User: &User{}, session: s,
 	}
 	if bound == nil {
@@ -66,7 +66,7 @@ func (s *Session) callerOf(bound *binding) *Caller {
 // identity is what subscriptions need to know of a session's user, to decide
 // who may take them over (Part 4, 5.14.7).
 func (s *Session) identity() publishloop.Identity {
-	id := publishloop.Identity{Application: s.client.ApplicationURI, Session: s.id}
+	id := publishloop.Identity{Application: s.application(), Session: s.id}
 	if s.certificate != nil {
 		id.Secure = true
 	}

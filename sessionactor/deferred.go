@@ -2,6 +2,7 @@ package sessionactor
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -149,7 +150,7 @@ type conversation struct {
 	mu sync.Mutex
 	// Guarded by mu.
 	waiting  map[*deferred]struct{}
-	sessions map[*Session]struct{} // created on or bound to the channel
+	sessions []*Session // created on or bound to the channel
 	closed   bool
 }
 
@@ -192,16 +193,19 @@ func (c *conversation) join(s *Session) bool {
 	if c.closed {
 		return false
 	}
-	if c.sessions == nil {
-		c.sessions = make(map[*Session]struct{}, 1)
+	if !slices.Contains(c.sessions, s) {
+		c.sessions = append(c.sessions, s)
 	}
-	c.sessions[s] = struct{}{}
 	return true
 }
 
 func (c *conversation) part(s *Session) {
 	c.mu.Lock()
-	delete(c.sessions, s)
+	if i := slices.Index(c.sessions, s); i >= 0 {
+		last := len(c.sessions) - 1
+		c.sessions[i], c.sessions[last] = c.sessions[last], nil
+		c.sessions = c.sessions[:last]
+	}
 	c.mu.Unlock()
 }
 
@@ -210,9 +214,7 @@ func (c *conversation) end() (sessions []*Session, waiting []*deferred) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.closed = true
-	for s := range c.sessions {
-		sessions = append(sessions, s)
-	}
+	sessions = c.sessions
 	for r := range c.waiting {
 		waiting = append(waiting, r)
 	}

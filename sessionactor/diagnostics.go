@@ -9,10 +9,10 @@ import (
 // Diagnostics returns what the standard counts of a session (Part 5, 12.11). The
 // number of monitored items is part of the subscriptions' own diagnostics.
 func (s *Session) Diagnostics() ua.SessionDiagnosticsDataType {
-	failed := s.counts.failures()
+	failed, words := s.counts.failures(), s.words.Value()
 	d := ua.SessionDiagnosticsDataType{
-		SessionID: s.id, SessionName: s.name, ClientDescription: s.client, ServerURI: s.serverURI,
-		EndpointURL:                   s.endpointURL,
+		SessionID: s.id, SessionName: s.name, ClientDescription: words.description(), ServerURI: words.serverURI,
+		EndpointURL:                   words.endpointURL,
 		ActualSessionTimeout:          float64(s.timeout) / float64(time.Millisecond),
 		MaxResponseMessageSize:        s.maxResponse,
 		ClientConnectionTime:          ua.DateTimeOf(s.created),

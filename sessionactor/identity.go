@@ -98,6 +98,9 @@ func (t identityToken) forComparison() identityToken {
 	return t
 }
 
+// noToken is the token of all who have no name.
+var noToken = newToken(Anonymous, "", "")
+
 func newToken(kind IdentityKind, name, secret string) identityToken {
 	h := sha256.New()
 	h.Write(proofKey[:])
@@ -124,12 +127,12 @@ func (s *Service) openToken(c *channelactor.Channel, nonce []byte, token *ua.Ext
 		if !s.config.Endpoints.offersToken(c, "", ua.UserTokenTypeAnonymous) {
 			return identityToken{}, fmt.Errorf("no identity token, and Anonymous is not offered: %w", ua.BadIdentityTokenRejected)
 		}
-		return newToken(Anonymous, "", ""), nil
+		return noToken, nil
 	case *ua.AnonymousIdentityToken:
 		if !s.config.Endpoints.offersToken(c, t.PolicyID, ua.UserTokenTypeAnonymous) {
 			return identityToken{}, fmt.Errorf("token policy %.100q is not offered for Anonymous: %w", t.PolicyID, ua.BadIdentityTokenInvalid)
 		}
-		return newToken(Anonymous, "", ""), nil
+		return noToken, nil
 	case *ua.UserNameIdentityToken:
 		if !s.config.Endpoints.offersToken(c, t.PolicyID, ua.UserTokenTypeUserName) {
 			return identityToken{}, fmt.Errorf("token policy %.100q is not offered for UserName: %w", t.PolicyID, ua.BadIdentityTokenInvalid)
@@ -173,11 +176,14 @@ func (s *Service) openSecret(c *channelactor.Channel, nonce []byte, t *ua.UserNa
 	return string(secret), nil
 }
 
+// anybody is the user of all sessions without a name where nobody is asked.
+var anybody User
+
 // authenticate asks the user's callback.
 func (s *Service) authenticate(ctx context.Context, c Credentials) (*User, error) {
 	if s.config.Authenticate == nil {
 		if c.Kind == Anonymous {
-			return new(User), nil
+			return &anybody, nil
 		}
 		return nil, fmt.Errorf("no users are configured: %w", ua.BadIdentityTokenRejected)
 	}

@@ -185,7 +185,7 @@ func (s *Session) authenticate(ctx context.Context, a *activation) (*User, error
 	}
 	return s.service.authenticate(ctx, Credentials{
 		Kind: a.token.kind, UserName: a.token.name, Password: a.token.secret,
-		ApplicationURI: s.client.ApplicationURI, Certificate: s.certificate, RemoteAddr: a.call.channel.RemoteAddr(),
+		ApplicationURI: s.application(), Certificate: s.certificate, RemoteAddr: a.call.channel.RemoteAddr(),
 	})
 }
 

@@ -129,9 +129,7 @@ func (s *Service) add(r *deferred, req *ua.CreateSessionRequest, nonce []byte) (
 		id:          ua.GUIDID(1, newGuid()),
 		token:       ua.OpaqueID(0, newNonce()),
 		name:        req.SessionName,
-		client:      req.ClientDescription,
-		serverURI:   req.ServerURI,
-		endpointURL: req.EndpointURL,
+		words:       wordsOf(req),
 		certificate: r.channel.PeerCertificate(),
 		policy:      r.channel.Policy(),
 		mode:        r.channel.Mode(),
@@ -162,7 +160,7 @@ func (s *Service) add(r *deferred, req *ua.CreateSessionRequest, nonce []byte) (
 	}
 	s.stats.created.Add(1)
 	s.visits.Line(r.channel.PeerHost()).Stringer("session", session.id).Str("name", quoted(session.name)).
-		Str("application", quoted(session.client.ApplicationURI)).Stringer("peer", r.channel.RemoteAddr()).
+		Str("application", quoted(session.application())).Stringer("peer", r.channel.RemoteAddr()).
 		Str("policy", r.channel.Policy().Name).Stringer("mode", uasc.Mode(r.channel.Mode())).Msg("session created")
 	return session, ua.Good
 }

@@ -2,6 +2,7 @@ package sessionactor
 
 import (
 	"strings"
+	"unique"
 
 	"github.com/uahive/uahive/codec/ua"
 )
@@ -49,3 +50,35 @@ func keptLocales(ids []string) []string {
 	}
 	return kept
 }
+
+// clientWords is what a client says about itself when it creates a session. The
+// clients of one program say the same, and their sessions share one copy.
+type clientWords struct {
+	application            ua.ApplicationType
+	uri, product, gateway  string
+	profile                string
+	nameLocale, name       string
+	serverURI, endpointURL string
+}
+
+// wordsOf keeps what the session remembers of a CreateSession request.
+func wordsOf(req *ua.CreateSessionRequest) unique.Handle[clientWords] {
+	d := &req.ClientDescription
+	return unique.Make(clientWords{
+		application: d.ApplicationType, uri: d.ApplicationURI, product: d.ProductURI, gateway: d.GatewayServerURI,
+		profile: d.DiscoveryProfileURI, nameLocale: d.ApplicationName.Locale, name: d.ApplicationName.Text,
+		serverURI: req.ServerURI, endpointURL: req.EndpointURL,
+	})
+}
+
+// description is the client's own, as the session's diagnostics show it.
+func (w clientWords) description() ua.ApplicationDescription {
+	return ua.ApplicationDescription{
+		ApplicationURI: w.uri, ProductURI: w.product,
+		ApplicationName: ua.LocalizedText{Locale: w.nameLocale, Text: w.name},
+		ApplicationType: w.application, GatewayServerURI: w.gateway, DiscoveryProfileURI: w.profile,
+	}
+}
+
+// application is the ApplicationUri of the client.
+func (s *Session) application() string { return s.words.Value().uri }

@@ -286,7 +286,7 @@ func TestThreat_T7_SlowReader(t *testing.T) {
 	}
 	eventually(t, "all are closed", func() bool {
 		n := x.server.Stats()
-		return n.Channels.SlowClosed >= 10 && n.Goroutines["channel"] == 1 && n.Pool.Active == 0
+		return n.Channels.SlowClosed >= 10 && n.Goroutines["reader"] == 1 && n.Goroutines["channel"] == 0 && n.Pool.Active == 0
 	})
 	writers.Wait()
 	m.check(t, 500, 20)
