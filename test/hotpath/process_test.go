@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"strings"
 	"testing"
 )
 
@@ -26,6 +27,16 @@ func allocated() (objects, bytes uint64) {
 	return m.Mallocs, m.TotalAlloc
 }
 
+// held is what is in use in this process after a collection. What pools keep
+// is gone after the second.
+func held() (heap, stacks uint64) {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc, m.StackInuse
+}
+
 // garbage is what is allocated for each unit of the work that run does.
 func garbage(count counter, units int, run func()) (objects, bytes float64) {
 	objectsBefore, bytesBefore := count()
@@ -38,6 +49,15 @@ func garbage(count counter, units int, run func()) (objects, bytes float64) {
 // the client allocates counts. It ends with the test.
 func startServer(t testing.TB) (endpoint string, count counter) {
 	t.Helper()
+	endpoint, ask := startAnswering(t)
+	return endpoint, func() (objects, bytes uint64) { return ask("allocated") }
+}
+
+// startAnswering is startServer with all that the server can be asked: what it
+// has "allocated", in objects and bytes, and what it has "held" since a
+// collection, in bytes of heap and of stacks.
+func startAnswering(t testing.TB) (endpoint string, ask func(question string) (uint64, uint64)) {
+	t.Helper()
 	program, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -45,7 +65,7 @@ func startServer(t testing.TB) (endpoint string, count counter) {
 	server := exec.Command(program)
 	server.Env = append(os.Environ(), serverVariable+"=1")
 	server.Stderr = os.Stderr
-	ask, err := server.StdinPipe()
+	input, err := server.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +77,7 @@ func startServer(t testing.TB) (endpoint string, count counter) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ask.Close() // the server ends with its input
+		input.Close() // the server ends with its input
 		if err := server.Wait(); err != nil {
 			t.Error(err)
 		}
@@ -66,19 +86,19 @@ func startServer(t testing.TB) (endpoint string, count counter) {
 	if _, err := fmt.Fscanln(answers, &endpoint); err != nil {
 		t.Fatal(err)
 	}
-	return endpoint, func() (objects, bytes uint64) {
-		if _, err := fmt.Fprintln(ask); err != nil {
+	return endpoint, func(question string) (first, second uint64) {
+		if _, err := fmt.Fprintln(input, question); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := fmt.Fscanln(answers, &objects, &bytes); err != nil {
+		if _, err := fmt.Fscanln(answers, &first, &second); err != nil {
 			t.Fatal(err)
 		}
-		return objects, bytes
+		return first, second
 	}
 }
 
-// serveParent is the server of startServer. It tells its endpoint, answers each
-// line with what it has allocated, and ends with its input.
+// serveParent is the server of startAnswering. It tells its endpoint, answers
+// each line, and ends with its input.
 func serveParent() error {
 	srv, err := newServer()
 	if err != nil {
@@ -93,14 +113,18 @@ func serveParent() error {
 	go func() { done <- srv.ServeListener(ctx, l) }()
 	fmt.Printf("opc.tcp://%s\n", l.Addr())
 	for lines := bufio.NewReader(os.Stdin); ; {
-		if _, err := lines.ReadString('\n'); err != nil {
+		question, err := lines.ReadString('\n')
+		if err != nil {
 			cancel()
 			if err != io.EOF {
 				return err
 			}
 			return <-done
 		}
-		objects, bytes := allocated()
-		fmt.Println(objects, bytes)
+		if strings.TrimSpace(question) == "held" {
+			fmt.Println(held())
+			continue
+		}
+		fmt.Println(allocated())
 	}
 }
