@@ -24,6 +24,41 @@ type crowd struct {
 	errors  tally
 	lost    int64 // connections that broke
 	refused int   // attempts in a row that failed
+	retries int64 // attempts that a busy server had come again
+}
+
+// retriesMost is how often a session obeys a server that is busy.
+const retriesMost = 50
+
+// connect opens a session. Where the server is busy and says when to come back,
+// it does.
+func (w *crowd) connect(ctx context.Context, endpoint string, config client.Config) (*client.Client, error) {
+	for retries := 0; ; retries++ {
+		c, err := client.Connect(ctx, endpoint, config)
+		wait, busy := comeBack(err)
+		if !busy || retries == retriesMost {
+			return c, err
+		}
+		w.mu.Lock()
+		w.retries++
+		w.mu.Unlock()
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return nil, err
+		}
+	}
+}
+
+// comeBack is when a busy server wants to see a client again.
+func comeBack(err error) (time.Duration, bool) {
+	switch ua.StatusOf(err).Code() {
+	case ua.BadServerTooBusy, ua.BadTcpServerTooBusy:
+		return client.RetryAfter(err)
+	}
+	return 0, false // one that is full will not have room soon
 }
 
 // patience is how many attempts in a row may fail until no more are made: a
@@ -115,7 +150,7 @@ func (l *sessionsLoad) establish(ctx context.Context, config client.Config) erro
 		last error
 	)
 	err := each(ctx, n, l.connecting, func(ctx context.Context, _ int) error {
-		c, err := client.Connect(ctx, l.endpoint, config)
+		c, err := w.connect(ctx, l.endpoint, config)
 		switch {
 		case err == nil:
 			w.joined(c)

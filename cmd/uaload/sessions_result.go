@@ -21,6 +21,8 @@ type sessionsResult struct {
 	// of a thousand sessions, or of a tenth where that is less.
 	FirstPerSecond float64 `json:"first_1000_per_second"`
 	LastPerSecond  float64 `json:"last_1000_per_second"`
+	// Retries are attempts that a busy server had come again later.
+	Retries int64 `json:"retries"`
 	// Per session, of establishing alone.
 	ServerCPUEach *float64 `json:"server_cpu_ms_per_established_session,omitempty"`
 	ClientCPUEach float64  `json:"client_cpu_ms_per_established_session"`
@@ -76,7 +78,7 @@ func (r *sessionsResult) established(w *crowd, elapsed time.Duration, m *meter) 
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	n := len(w.at)
-	r.Established, r.EstablishSeconds = n, elapsed.Seconds()
+	r.Established, r.EstablishSeconds, r.Retries = n, elapsed.Seconds(), w.retries
 	if n == 0 {
 		return
 	}
@@ -161,6 +163,9 @@ func (r *sessionsResult) print(w io.Writer, asJSON, measured bool) error {
 	}
 	fmt.Fprintf(w, "%d of %d sessions, %s, established in %.1f s (%.0f per second, first %.0f, last %.0f), subscribed in %.2f s\n",
 		r.Established, r.Sessions, r.Security, r.EstablishSeconds, r.EstablishedPerSecond, r.FirstPerSecond, r.LastPerSecond, r.SubscribeSeconds)
+	if r.Retries > 0 {
+		fmt.Fprintf(w, "  came again    %12d times, as the busy server had asked\n", r.Retries)
+	}
 	if r.Rate > 0 {
 		fmt.Fprintf(w, "  values        %12d expected, %d missing, %d repeated, %d out of order, %d unexpected, %d with overflow bit\n",
 			r.Expected, r.Missing, r.Repeated, r.Disordered, r.Strange, r.Overflows)

@@ -11,7 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uahive/uahive/client"
 	"github.com/uahive/uahive/codec/ua"
+	"github.com/uahive/uahive/codec/uasc"
 )
 
 // Every session gets every value and a keep-alive, and the result tells what
@@ -213,6 +215,28 @@ func TestMoreSessionsThanFilesAreAMistake(t *testing.T) {
 	}
 	if err := enoughFiles(1 << 60); err == nil || !strings.Contains(err.Error(), "ulimit -n") {
 		t.Error(err)
+	}
+}
+
+// A server that is busy is obeyed, and one that is full is not asked again.
+func TestOnlyABusyServerIsComeBackTo(t *testing.T) {
+	refusal := func(code ua.StatusCode, reason string) error {
+		return &client.ConnectionError{Op: "open", Err: &uasc.ErrorMessage{Code: code, Reason: reason}}
+	}
+	for _, c := range []struct {
+		err  error
+		want time.Duration
+	}{
+		{nil, 0},
+		{refusal(ua.BadTcpServerTooBusy, "busy, retry-after=1.5s"), 1500 * time.Millisecond},
+		{refusal(ua.BadServerTooBusy, "retry-after=2s"), 2 * time.Second},
+		{refusal(ua.BadServerTooBusy, "busy"), 0},
+		{refusal(ua.BadTooManySessions, "retry-after=2s"), 0},
+		{ua.BadTimeout, 0},
+	} {
+		if wait, busy := comeBack(c.err); wait != c.want || busy != (c.want > 0) {
+			t.Errorf("%v: %v, %v; want %v", c.err, wait, busy, c.want)
+		}
 	}
 }
 
