@@ -279,6 +279,7 @@ func (o *opening) answer() bool {
 		c.sealer.Use(o.token)
 		c.inUse = o.token
 		c.stage = stageLive
+		c.sock.room = readSize
 		c.opened.Store(true)
 		c.server.stats.opened.Add(1)
 	} else {

@@ -28,6 +28,7 @@ type socket struct {
 
 	// Owned by the reader.
 	in       *codec.Buffer // nil while there is no byte of a message
+	room     int           // that is offered to a read: little until the channel is open
 	consumed int           // bytes of in that have been handled
 	want     int           // size of the chunk whose beginning is in, 0 when it is not known
 	taken    int           // bytes that in has of the budget while its reader waits
@@ -45,6 +46,9 @@ type socket struct {
 
 func (s *socket) init(conn net.Conn, budget uasc.Budget) {
 	s.conn, s.budget = conn, budget
+	// What opens a channel is small. Its reader waits for the lane with the buffer
+	// that it came in, and so do hundreds in a storm of connections.
+	s.room = narrowSize
 	s.poll(conn)
 }
 
