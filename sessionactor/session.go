@@ -39,7 +39,7 @@ type Session struct {
 	backlog   []*activation
 	timer     *time.Timer           // posts messageIdle
 	firstBind *channelactor.Channel // that created the session
-	unused    int64                 // lastSeen at the first activation, 0 after another one
+	unused    int64                 // lastSeen at the first activation and 1, 0 after another one
 
 	// Shared.
 	bound    atomic.Pointer[binding] // nil once the session is closed
@@ -215,7 +215,7 @@ func (s *Session) channelClosed(c *channelactor.Channel) {
 // another one. It makes room as one that was never activated does, and has as
 // much time.
 func (s *Session) abandoned(bound *binding) bool {
-	if s.unused == 0 || s.unused != s.lastSeen.Load() {
+	if s.unused == 0 || s.unused != s.lastSeen.Load()+1 {
 		return false
 	}
 	select {

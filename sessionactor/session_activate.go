@@ -238,7 +238,7 @@ func (s *Session) finishActivation(a *activation) {
 	s.touch(time.Now())
 	s.unused = 0
 	if s.firstBind != nil {
-		s.firstBind, s.unused = nil, s.lastSeen.Load()
+		s.firstBind, s.unused = nil, s.lastSeen.Load()+1
 	}
 	s.nonce = newNonce()
 	s.service.stats.activated.Add(1)
