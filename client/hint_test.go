@@ -150,3 +150,21 @@ func TestKindsOfUsersAreNamed(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// A client that gives up while its session is activated tells the server, which
+// would otherwise keep a session that nobody knows.
+func TestSessionOfAFailedConnectIsClosed(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPeer(t)
+		p.handle("ActivateSession", func(*peerRequest) ua.Structure { return nil })
+		cfg := p.config()
+		cfg.ConnectTimeout = 3 * time.Second
+		if _, err := Connect(context.Background(), peerURL, cfg); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("error %v", err)
+		}
+		synctest.Wait()
+		if n := p.count("CloseSession"); n != 1 {
+			t.Errorf("%d sessions were closed", n)
+		}
+	})
+}
