@@ -72,6 +72,8 @@ type Config struct {
 	// before it does; 0 stands for one second, a negative value for none. It is
 	// at most 3 s.
 	ShutdownDelay time.Duration
+	// Hooks are told what becomes of connections, sessions and subscriptions.
+	Hooks Hooks
 	// Logger gets life-cycle events and refusals. Default: none. Give it a level:
 	// a refused client is a warning.
 	Logger zerolog.Logger

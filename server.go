@@ -43,6 +43,7 @@ type Server struct {
 	sessions *sessionactor.Service
 	channels *channelactor.Server
 	start    time.Time
+	herald   herald
 	model    model // what the typed API keeps; it has a lock of its own
 
 	mu sync.Mutex
@@ -104,16 +105,20 @@ func (s *Server) assemble(limits Limits) {
 	// A private-key operation holds a core for a millisecond or two; waiting
 	// clients are served in turns, as far as they would wait so long.
 	s.lane = actors.NewLane(actors.LaneConfig{Size: laneSize(), MaxWait: channelLimits.LaneWait, OnPanic: onPanic})
+	s.herald.start(s.config.Hooks, s.log)
 	s.subs = publishloop.New(publishloop.Config{
+		Hooks: s.herald.ofSubscriptions(),
 		Space: s.space, Pool: s.pool, Group: &s.group, Limits: limits.Subscriptions, Logger: s.log,
 	})
 	endpoints := s.endpoints()
 	s.sessions = sessionactor.New(sessionactor.Config{
+		Hooks: s.herald.ofSessions(),
 		Space: s.space, Subscriptions: s.subs, PKI: s.pki, Endpoints: endpoints, Authenticate: s.config.authenticator(),
 		Pool: s.pool, Lane: s.lane, Group: &s.group, Limits: limits.Services,
 		MaxRequestMessage: channelLimits.MaxMessage, Logger: s.log,
 	})
 	s.channels = channelactor.NewServer(channelactor.Config{
+		Hooks:   s.herald.ofChannels(),
 		Service: s.sessions, PKI: s.pki, Offers: endpoints.Offers, Lane: s.lane, Group: &s.group,
 		Limits: limits.Channels, Logger: s.log,
 	})
@@ -283,7 +288,7 @@ func (s *Server) Close() error {
 	s.subs.Close()
 	s.channels.Close(ua.BadShutdown)
 	s.group.Close()
-	if err := errors.Join(s.group.Wait(ctx), s.pool.Close(ctx), s.lane.Close(ctx)); err != nil {
+	if err := errors.Join(s.group.Wait(ctx), s.pool.Close(ctx), s.lane.Close(ctx), s.herald.close(ctx)); err != nil {
 		calls := s.pool.Stats().Active + s.lane.Stats().Active
 		err = fmt.Errorf("uahive: still running after the shutdown: goroutines %v, %d calls into the program that ignore their context: %w",
 			s.group.Running(), calls, context.DeadlineExceeded)

@@ -53,7 +53,7 @@ func TestServerObjectIsLive(t *testing.T) {
 		t.Errorf("NamespaceArray is %q", names)
 	}
 	for _, node := range []uint32{
-		id.Server_ServerDiagnostics_SessionsDiagnosticsSummary_SessionDiagnosticsArray, id.Server_ServerDiagnostics_SubscriptionDiagnosticsArray,
+		id.Server_ServerDiagnostics_SamplingIntervalDiagnosticsArray,
 	} {
 		if code := valueOf(t, srv, node).Status; code != ua.BadNotSupported {
 			t.Errorf("i=%d, which nothing stands behind, has status %v", node, code)

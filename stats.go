@@ -28,11 +28,21 @@ type Stats struct {
 	// Panics of the program's callbacks and managers since the start. Each cost
 	// one operation.
 	Panics uint64
+	// Requests says, for each service that was asked, how many requests had which
+	// service result, and how long they took.
+	Requests []sessionactor.Requests
+	// ParkedPublishes is the number of Publish requests that wait for something to
+	// report.
+	ParkedPublishes int
+	// HooksDropped is the number of events that [Hooks] were not told, since too many
+	// waited for them.
+	HooksDropped uint64
 	// Nodes is the number of nodes in the address space.
 	Nodes int
 }
 
-// Stats returns the counters of this moment.
+// Stats returns the counters of this moment. It asks each session for its parked
+// requests: once a second is nothing, a thousand times is not.
 func (s *Server) Stats() Stats {
 	sessions := s.sessions.Stats()
 	return Stats{
@@ -45,11 +55,15 @@ func (s *Server) Stats() Stats {
 		Goroutines:    s.group.Running(),
 		Panics:        s.model.panics.Load() + sessions.Panics,
 		Nodes:         s.space.Len(),
+
+		Requests:        s.sessions.Requests(),
+		ParkedPublishes: s.sessions.ParkedPublishes(),
+		HooksDropped:    s.herald.dropped.Load(),
 	}
 }
 
 // SessionDiagnostics returns what the standard counts of each session (Part 5,
-// 12.11), in no order. Clients are not shown it, since it tells about others.
+// 12.11), in no order. Clients are shown what their users may see.
 func (s *Server) SessionDiagnostics() []ua.SessionDiagnosticsDataType {
 	sessions := s.sessions.Sessions()
 	list := make([]ua.SessionDiagnosticsDataType, len(sessions))

@@ -1,6 +1,7 @@
 package publishloop
 
 import (
+	"slices"
 	"sync/atomic"
 
 	"github.com/uahive/uahive/actors"
@@ -82,4 +83,18 @@ func (m *Manager) PublishResults() (answered uint64, faults []actors.Count, othe
 // and how many with a fault.
 func (m *Manager) PublishTotals() (answered, refused uint64) {
 	return m.stats.answered.Load(), m.stats.refused.Total()
+}
+
+// List returns the subscriptions of a session.
+func (q *Queue) List() []*Subscription {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return slices.Clone(q.subs)
+}
+
+// MonitoredItems returns the number of monitored items of the subscription.
+func (s *Subscription) MonitoredItems() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.items)
 }

@@ -1,13 +1,108 @@
 package sessionactor
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"github.com/uahive/uahive/codec/ua"
+	"github.com/uahive/uahive/codec/ua/id"
+	"github.com/uahive/uahive/publishloop"
 )
 
-// Diagnostics returns what the standard counts of a session (Part 5, 12.11). The
-// number of monitored items is part of the subscriptions' own diagnostics.
+// Administers reports whether a caller may see what tells about other clients: its
+// user has the role SecurityAdmin or ConfigureAdmin (Part 18, 4.3), and what it is
+// told travels encrypted.
+func (c *Caller) Administers() bool {
+	return c.Encrypted && c.User.HasRole(
+		ua.NumericID(0, id.WellKnownRole_SecurityAdmin), ua.NumericID(0, id.WellKnownRole_ConfigureAdmin))
+}
+
+// SecurityAdministers is Administers for what tells how others prove who they are:
+// it takes the role SecurityAdmin.
+func (c *Caller) SecurityAdministers() bool {
+	return c.Encrypted && c.User.HasRole(ua.NumericID(0, id.WellKnownRole_SecurityAdmin))
+}
+
+// visible returns the sessions of which a caller may see the diagnostics, in the
+// order in which they were made: all, or its own. Who did not say who they are see
+// none.
+func (s *Service) visible(c *Caller) ([]*Session, ua.StatusCode) {
+	switch {
+	case c.Administers():
+		list := s.Sessions()
+		slices.SortFunc(list, func(a, b *Session) int { return cmp.Compare(a.number, b.number) })
+		return list, ua.Good
+	case c.session == nil || c.User.Kind == Anonymous:
+		return nil, ua.BadUserAccessDenied
+	}
+	return []*Session{c.session}, ua.Good
+}
+
+// SessionDiagnostics returns the SessionDiagnosticsArray (Part 5, 12.11) as a
+// caller may see it.
+func (s *Service) SessionDiagnostics(c *Caller) ([]ua.SessionDiagnosticsDataType, ua.StatusCode) {
+	sessions, code := s.visible(c)
+	list := make([]ua.SessionDiagnosticsDataType, len(sessions))
+	for i, session := range sessions {
+		list[i] = session.Diagnostics()
+	}
+	return list, code
+}
+
+// SubscriptionDiagnostics returns the SubscriptionDiagnosticsArray (Part 5, 12.15)
+// as a caller may see it. Subscriptions without a session are there for those who
+// see all.
+func (s *Service) SubscriptionDiagnostics(c *Caller) ([]ua.SubscriptionDiagnosticsDataType, ua.StatusCode) {
+	var subs []*publishloop.Subscription
+	if c.Administers() {
+		subs = s.config.Subscriptions.Subscriptions()
+	} else {
+		sessions, code := s.visible(c)
+		if code != ua.Good {
+			return nil, code
+		}
+		subs = sessions[0].queue.List()
+	}
+	list := make([]ua.SubscriptionDiagnosticsDataType, len(subs))
+	for i, sub := range subs {
+		list[i] = sub.Diagnostics()
+	}
+	return list, ua.Good
+}
+
+// SecurityDiagnostics returns the SessionSecurityDiagnosticsArray (Part 5, 12.12),
+// which security administrators may see. The history of a session's users is not
+// kept: it holds the one of now.
+func (s *Service) SecurityDiagnostics(c *Caller) ([]ua.SessionSecurityDiagnosticsDataType, ua.StatusCode) {
+	if !c.SecurityAdministers() {
+		return nil, ua.BadUserAccessDenied
+	}
+	sessions, code := s.visible(c)
+	list := make([]ua.SessionSecurityDiagnosticsDataType, len(sessions))
+	for i, session := range sessions {
+		list[i] = session.security()
+	}
+	return list, code
+}
+
+func (s *Session) security() ua.SessionSecurityDiagnosticsDataType {
+	d := ua.SessionSecurityDiagnosticsDataType{
+		SessionID: s.id, Encoding: "UA Binary", TransportProtocol: "opc.tcp",
+		SecurityMode: s.mode, SecurityPolicyURI: s.policy.URI,
+	}
+	if s.certificate != nil {
+		d.ClientCertificate = s.certificate.DER
+	}
+	if bound := s.bound.Load(); bound != nil && bound.user != nil {
+		d.ClientUserIDOfSession = bound.user.Name
+		d.AuthenticationMechanism = bound.user.Kind.String()
+		d.ClientUserIDHistory = []string{bound.user.Name}
+	}
+	return d
+}
+
+// Diagnostics returns what the standard counts of a session (Part 5, 12.11).
 func (s *Session) Diagnostics() ua.SessionDiagnosticsDataType {
 	failed, words := s.counts.failures(), s.words.Value()
 	d := ua.SessionDiagnosticsDataType{
@@ -20,6 +115,9 @@ func (s *Session) Diagnostics() ua.SessionDiagnosticsDataType {
 		CurrentSubscriptionsCount:     uint32(s.queue.Subscriptions()),
 		CurrentPublishRequestsInQueue: uint32(s.queue.Len()),
 		UnauthorizedRequestCount:      failed.unauthorized.Load(),
+	}
+	for _, sub := range s.queue.List() {
+		d.CurrentMonitoredItemsCount += uint32(sub.MonitoredItems())
 	}
 	if bound := s.bound.Load(); bound != nil {
 		d.LocaleIDs = bound.locales
