@@ -33,6 +33,7 @@ var floors = map[string][]string{
 	"sessionactor":  {"actors", "addrspace/...", "channelactor", "codec/...", "pki", "publishloop"},
 	"":              {"actors", "addrspace/...", "channelactor", "codec/...", "pki", "publishloop", "sessionactor"},
 	"client":        {"actors", "codec/...", "pki"},
+	"metrics":       {"", "actors", "channelactor", "codec/ua", "publishloop", "sessionactor"},
 	// Programs, which nobody imports.
 	"codec/internal/gen/...": {"codec", "codec/ua", "codec/ua/id", "codec/internal/gen/..."},
 	"cmd/...":                {"*"},
@@ -47,6 +48,12 @@ var dependencies = []string{
 	"github.com/rs/zerolog",
 	"golang.org/x/sys",
 	"golang.org/x/term",
+}
+
+// reserved are the modules that one package alone may import, so that programs which do not use it do
+// not link them.
+var reserved = map[string]string{
+	"github.com/prometheus/client_golang": "metrics",
 }
 
 // goFile is a parsed file that is not a test.
@@ -167,6 +174,11 @@ func violation(pkg, path string) string {
 			return ""
 		}
 	}
+	for dep, owner := range reserved {
+		if covers(dep+"/...", path) && pkg == owner {
+			return ""
+		}
+	}
 	return "imports " + path + ", which is not among the dependencies"
 }
 
@@ -216,6 +228,10 @@ func TestTheFloorTestCanFail(t *testing.T) {
 		{"pki", "github.com/rs/zerolog", true},
 		{"pki", "github.com/rs/zerologist", false},
 		{"client", "github.com/stranger/module", false},
+		{"metrics", "github.com/prometheus/client_golang/prometheus", true},
+		{"", "github.com/prometheus/client_golang/prometheus", false},
+		{"metrics", module, true},
+		{"", module + "/metrics", false},
 	} {
 		if what := violation(c.pkg, c.path); (what == "") != c.ok {
 			t.Errorf("%q importing %q: %q, want allowed=%v", c.pkg, c.path, what, c.ok)

@@ -1,0 +1,52 @@
+package metrics
+
+// metrics are all metrics by their names without the prefix "uahive_".
+var metrics = []struct {
+	name, help string
+	labels     []string
+}{
+	{"uptime_seconds", "Time since the server was made.", nil},
+	{"channels", "Connections that are open.", nil},
+	{"sessions", "Sessions, activated or not.", nil},
+	{"subscriptions", "Subscriptions, those without a session included.", nil},
+	{"orphaned_subscriptions", "Subscriptions whose session is gone.", nil},
+	{"monitored_items", "Monitored items.", nil},
+	{"parked_publishes", "Publish requests that wait for something to report.", nil},
+	{"retransmission_bytes", "Memory of notification messages that were not acknowledged.", nil},
+	{"item_queue_bytes", "Memory of values in the queues of monitored items, small ones left out.", nil},
+	{"assembly_bytes", "Memory of unfinished messages.", nil},
+	{"nodes", "Nodes in the address space.", nil},
+	{"pool_size", "Calls into the program that can run at once.", nil},
+	{"pool_active", "Calls into the program that run.", nil},
+	{"pool_waiting", "Calls into the program that wait.", nil},
+	{"handshake_lane_size", "Private-key operations that can run at once.", nil},
+	{"handshake_lane_active", "Private-key operations that run.", nil},
+	{"handshake_lane_waiting", "Private-key operations that wait.", nil},
+	{"handshake_lane_task_seconds", "Time that a task of the handshake lane takes, of the last ones.", nil},
+	{"handshake_lane_wait_seconds", "Time for which what waits will keep the handshake lane busy.", nil},
+	{"goroutines", "Goroutines of the server.", []string{"kind"}},
+
+	{"connections_accepted_total", "Connections that were accepted.", nil},
+	{"connections_rejected_total", "Connections that were not let in, or ended by the server before their channel was open.", []string{"reason", "status"}},
+	{"channels_opened_total", "Secure channels that were opened.", nil},
+	{"channels_renewed_total", "Security tokens that were renewed.", nil},
+	{"channels_closed_total", "Secure channels that were open and ended.", []string{"reason"}},
+	{"received_bytes_total", "Bytes that were received.", nil},
+	{"sent_bytes_total", "Bytes that were sent.", nil},
+	{"sessions_created_total", "Sessions that were created.", nil},
+	{"sessions_activated_total", "Activations that succeeded.", nil},
+	{"sessions_rejected_total", "Sessions refused at the limit, and activations refused for the identity.", []string{"reason"}},
+	{"sessions_ended_total", "Sessions that ended.", []string{"reason"}},
+	{"subscriptions_created_total", "Subscriptions that were created.", nil},
+	{"subscriptions_expired_total", "Subscriptions that ended for want of a sign of their client.", nil},
+	{"publish_requests_received_total", "Publish requests that came.", nil},
+	{"notifications_total", "Notifications of changed values that were sent.", nil},
+	{"dropped_total", "What was dropped or refused because there was no room.", []string{"reason"}},
+	{"handshake_lane_completed_total", "Tasks of the handshake lane that ran.", nil},
+	{"handshake_lane_rejected_total", "Tasks that would have waited too long for the handshake lane.", nil},
+	{"handshake_lane_abandoned_total", "Tasks of the handshake lane that nobody waited for any more.", nil},
+	{"callback_panics_total", "Panics in the program's callbacks.", nil},
+	{"channel_panics_total", "Panics that ended a channel, which are bugs of the server.", nil},
+	{"requests_total", "Requests by service and service result.", []string{"service", "status"}},
+	{"request_duration_seconds", "Time from the read that brought a request to its answer being handed to the socket; Publish left out.", []string{"service"}},
+}
