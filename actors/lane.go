@@ -73,6 +73,7 @@ type Lane struct {
 type pace struct {
 	every time.Duration // from one task to the next, on average; 0 before two were seen
 	last  time.Time
+	begun uint64
 }
 
 // NewLane makes a lane. It must be closed.
@@ -141,6 +142,18 @@ func (l *Lane) each(class Class) time.Duration {
 	return max(l.paces[class].every, l.took/l.size, time.Microsecond)
 }
 
+// spacing is the time between two who come back: what one of them costs the lane,
+// with all that follows in other classes. The pace of a crowded moment is often
+// slower, as clients on the same machine are busy too, and would leave the lane
+// idle later. Called with mu.
+func (l *Lane) spacing(class Class) time.Duration {
+	each, n := l.each(class), l.paces[class].begun
+	if n < 32 || l.worked < n {
+		return each
+	}
+	return min(each, time.Duration(float64(l.took)/float64(l.size)*float64(l.worked)/float64(n)))
+}
+
 // refuse makes the error of a task that is not taken. Everybody who is sent away is promised a moment
 // of his own, so that they do not all come back together. Called with mu.
 func (l *Lane) refuse(class Class, ahead int, now time.Time) error {
@@ -149,7 +162,7 @@ func (l *Lane) refuse(class Class, ahead int, now time.Time) error {
 	if due.Before(l.promised) {
 		due = l.promised
 	}
-	l.promised = due.Add(l.each(class))
+	l.promised = due.Add(l.spacing(class))
 	if latest := now.Add(longestRetry); l.promised.After(latest) {
 		l.promised = latest
 	}
@@ -175,6 +188,7 @@ func (l *Lane) began(class Class, waited bool, submitted, start time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	p := &l.paces[class]
+	p.begun++
 	since := p.last
 	p.last = start
 	if !waited || since.IsZero() {

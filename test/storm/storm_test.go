@@ -149,7 +149,7 @@ func TestStorm(t *testing.T) {
 	defer cancel()
 
 	// What the server holds while they come.
-	var most, worstLevel int
+	var most, deepest int // sessions, and what waits in the lane
 	var longest time.Duration
 	ended, sampled := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -157,7 +157,7 @@ func TestStorm(t *testing.T) {
 		for {
 			f := look(t, s.page)
 			most, longest = max(most, f.Sessions), max(longest, f.Stats.Lane.Wait)
-			worstLevel = max(worstLevel, f.Stats.Lane.Waiting)
+			deepest = max(deepest, f.Stats.Lane.Waiting)
 			select {
 			case <-ended:
 				return
@@ -184,7 +184,7 @@ func TestStorm(t *testing.T) {
 		t.Logf("in after: median %v, p99 %v", w.waits[n/2].Round(time.Millisecond), w.waits[n*99/100].Round(time.Millisecond))
 	}
 	t.Logf("lane: %d operations of %v, %d refused, %d dropped; at most %d waiting, %v", lane.Worked-quiet.Stats.Lane.Worked,
-		lane.Average.Round(time.Microsecond), lane.Refused, lane.Unheard, worstLevel, longest.Round(time.Millisecond))
+		lane.Average.Round(time.Microsecond), lane.Refused, lane.Unheard, deepest, longest.Round(time.Millisecond))
 	for text, n := range w.others {
 		t.Logf("%d times: %s", n, text)
 	}
