@@ -95,7 +95,7 @@ def sessions(lab, count=1000):
     for security in SECURITIES:
         results = []
         for _ in range(lab.runs):
-            with lab.server() as server:
+            with lab.server("-array-sizes", "none") as server:  # an image in the heap lets the garbage of as much stand
                 load = Load(f"{count} sessions", ("sessions", "-sessions", str(count), "-write", "0"), "", paced=True)
                 results.append(lab.hold(server, load, security))
         lines.append([security, spread([r.get("rss_bytes_per_session", 0) / 1024 for r in results], 1),
