@@ -40,6 +40,7 @@ type Channel struct {
 	inUse  *uasc.Token // with which answers are sealed
 	answer int32       // size of the answers that were sent last, see Batch.reserve
 	stage  stage
+	alone  bool // no actor could be started at the end; set while closing
 
 	// Guarded by send, the owner word of the send state. Whoever holds it
 	// seals and writes; the socket's out fields belong to it too. It is held
@@ -48,19 +49,18 @@ type Channel struct {
 	sendMu  sync.Mutex
 	sealer  uasc.Sealer
 	unsent  *codec.Buffer // sealed, and only partly written
-	written int
-	sending *large // partly sent; never together with unsent
+	sending *large        // partly sent; never together with unsent
+	written int32         // bytes of unsent
 
 	// Shared.
-	outbox   outbox
-	done     ending
-	queued   atomic.Int64 // memory of what waits for the peer to read
 	inFlight atomic.Int32 // requests that wait for the worker pool
 	sessions atomic.Int32 // activated sessions that use the channel
 	opened   atomic.Bool
-	nudge    nudge // when either of them has become less
 	closing  sync.Once
-	alone    bool // no actor could be started at the end; belongs to closing
+	queued   atomic.Int64 // memory of what waits for the peer to read
+	nudge    nudge        // when inFlight or queued has become less
+	outbox   outbox
+	done     ending
 	reason   atomic.Pointer[CloseReason]
 	// lastWrite is the moment, on the server's clock, until which a channel that
 	// ends may write.

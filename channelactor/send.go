@@ -87,7 +87,7 @@ func (c *Channel) try(p parcel) (rest bool, err error) {
 	}
 	c.server.stats.bytesOut.Add(uint64(n))
 	if err == nil && n < len(p.frames.B) {
-		c.unsent, c.written = p.frames, n
+		c.unsent, c.written = p.frames, int32(n)
 		return true, nil
 	}
 	p.release()
