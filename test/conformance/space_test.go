@@ -115,6 +115,14 @@ var required = map[ua.NodeClass][]ua.AttributeID{
 	ua.NodeClassView:          {ua.AttributeIDContainsNoLoops, ua.AttributeIDEventNotifier},
 }
 
+// ofOthers are the variables that tell about other clients, and nothing to those
+// who did not say who they are (Part 5, 6.3.3 to 6.3.5).
+var ofOthers = map[ua.NodeID]bool{
+	ua.NumericID(0, id.Server_ServerDiagnostics_SubscriptionDiagnosticsArray):                               true,
+	ua.NumericID(0, id.Server_ServerDiagnostics_SessionsDiagnosticsSummary_SessionDiagnosticsArray):         true,
+	ua.NumericID(0, id.Server_ServerDiagnostics_SessionsDiagnosticsSummary_SessionSecurityDiagnosticsArray): true,
+}
+
 // readAttributes reads all attributes of all nodes: the required ones are there,
 // every one has the type that Part 3 gives it, and no other is there.
 func readAttributes(t *testing.T, s *rawpeer.Session, found map[ua.NodeID][]ua.ReferenceDescription, classes map[ua.NodeID]ua.NodeClass) {
@@ -153,6 +161,10 @@ func readAttributes(t *testing.T, s *rawpeer.Session, found map[ua.NodeID][]ua.R
 				what := fmt.Sprintf("%v %v, attribute %d", classes[node], node, a)
 				switch want, typed := types[a]; {
 				case dv.Status == ua.BadAttributeIDInvalid:
+				case a == ua.AttributeIDValue && ofOthers[node]:
+					if dv.Status != ua.BadUserAccessDenied {
+						t.Errorf("%s: %v for an anonymous user", what, dv.Status)
+					}
 				case a == ua.AttributeIDValue:
 					checkValue(t, what, of)
 				case dv.Status != ua.Good:
