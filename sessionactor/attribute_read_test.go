@@ -151,7 +151,8 @@ func TestShortWayReadsTheSame(t *testing.T) {
 	}
 	short := values(20, nil)
 	for _, node := range []ua.NodeID{
-		ua.NumericID(1, 2001), ua.NumericID(1, 2002), ua.NumericID(1, 77), ua.NumericID(9, 1), {},
+		ua.NumericID(1, 2001), ua.NumericID(1, 2002), ua.NumericID(1, 77), ua.NumericID(9, 1),
+		{},
 		ua.NumericID(0, id.ObjectsFolder), ua.NumericID(0, id.Server_ServiceLevel), ua.StringID(1, "x"),
 	} {
 		short.NodesToRead = append(short.NodesToRead, client.ValueID(node), client.ValueID(ua.NumericID(1, 1050)))
