@@ -101,6 +101,16 @@ func (l *Lane) Submit(class Class, owner uint64, wanted func() bool, run func(wa
 			return err
 		}
 	}
+	return l.queue(class, owner, ahead, now, wanted, run)
+}
+
+// Finish is [Lane.Submit] for the next part of work that has begun: it would be wasted if this were
+// refused for the time that it has to wait, so it is not.
+func (l *Lane) Finish(class Class, owner uint64, wanted func() bool, run func(wanted bool)) error {
+	return l.queue(class, owner, l.pool.ahead(class, owner), time.Now(), wanted, run)
+}
+
+func (l *Lane) queue(class Class, owner uint64, ahead int, now time.Time, wanted func() bool, run func(wanted bool)) error {
 	err := l.pool.SubmitAs(class, owner, func() {
 		start := time.Now()
 		if !wanted() {

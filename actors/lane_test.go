@@ -15,6 +15,12 @@ const op = 2 * time.Millisecond
 
 func always() bool { return true }
 
+// later is a moment at which all that was due before has happened, and is seen.
+func later(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
 // inLane runs a test with a lane in a bubble of fake time.
 func inLane(t *testing.T, cfg LaneConfig, body func(t *testing.T, l *Lane)) {
 	synctest.Test(t, func(t *testing.T) {
@@ -43,8 +49,7 @@ func TestClassesAreServedInTheirOrder(t *testing.T) {
 			task(Second)
 			task(First)
 		}
-		synctest.Wait()
-		time.Sleep(100 * op)
+		later(100 * op)
 		if want := []Class{Last, First, First, First, Second, Second, Second, Last, Last, Last}; !slices.Equal(order, want) {
 			t.Errorf("order %v", order)
 		}
@@ -54,7 +59,7 @@ func TestClassesAreServedInTheirOrder(t *testing.T) {
 			task(Second)
 		}
 		task(Last)
-		time.Sleep(100 * op)
+		later(100 * op)
 		if i := slices.Index(order[1:], Last); i != patience {
 			t.Errorf("the later class had its turn after %d tasks of the earlier one", i)
 		}
@@ -94,7 +99,7 @@ func TestLaneRefusesWhatWouldWaitTooLong(t *testing.T) {
 		if s := l.Stats(); s.Refused != uint64(len(hints)) || s.Wait < most/2 || s.Away < most/2 {
 			t.Errorf("stats %+v", s)
 		}
-		time.Sleep(time.Minute)
+		later(time.Minute)
 		if taken < int(most/op)*8/10 || longest > most*12/10 {
 			t.Errorf("%d tasks taken, the longest wait was %v", taken, longest)
 		}
@@ -129,7 +134,7 @@ func TestLaneCountsWithEarlierClasses(t *testing.T) {
 			})
 			time.Sleep(time.Millisecond)
 		}
-		time.Sleep(time.Minute)
+		later(time.Minute)
 		if longest > most*3/2 {
 			t.Errorf("the longest wait was %v", longest)
 		}

@@ -15,7 +15,8 @@ var errUnwanted = errors.New("nobody waits for the answer")
 
 // offload runs private-key work on the lane, on whose goroutines the deep
 // stacks stay, while the reader waits. Under SecurityPolicy None there is none.
-// Renewals go before everything, so that channels that are open stay open.
+// Renewals go before everything, so that channels that are open stay open; of the
+// second class are answers to requests that cost a key operation already.
 func (c *Channel) offload(class actors.Class, policy *uasc.Policy, work func() error) error {
 	if !policy.Secure() {
 		return work()
@@ -23,8 +24,12 @@ func (c *Channel) offload(class actors.Class, policy *uasc.Policy, work func() e
 	if c.stage == stageLive {
 		class = actors.First
 	}
+	submit := c.server.config.Lane.Submit
+	if class == actors.Second {
+		submit = c.server.config.Lane.Finish
+	}
 	done := make(chan error, 1)
-	err := c.server.config.Lane.Submit(class, c.laneKey(), c.wanted, func(wanted bool) {
+	err := submit(class, c.laneKey(), c.wanted, func(wanted bool) {
 		err := error(ua.BadInternalError) // stands if something panics
 		defer func() { done <- err }()
 		if !wanted {
