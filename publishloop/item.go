@@ -21,7 +21,7 @@ type item struct {
 	sub  *Subscription // immutable
 	next *item         // in the list of changed items, or in the ready list; guarded by Subscription.mu
 
-	extra *extras // guarded as the following; nil when not needed
+	extra *extras // guarded by mu; nil when not needed
 	mu    sync.Mutex
 	// Guarded by mu. The configuration is written with Subscription.mu held as
 	// well, so that either is enough to read it.
@@ -39,10 +39,10 @@ type item struct {
 	newMeaning bool // the next notification carries the SemanticsChanged bit
 
 	// Guarded by Subscription.mu.
-	linked    bool // is in the ready list
-	triggered bool // another item had it reported though it is only sampled
-	unsettled bool // its mode or queue was changed: look closely when collecting
-	started   bool // its source delivers
+	linked    bool    // is in the ready list
+	triggered bool    // another item had it reported though it is only sampled
+	closely   reasons // to look at it closely when collecting
+	started   bool    // its source delivers
 	deleted   bool
 
 	last ua.DataValue // that passed the filter; guarded by mu
@@ -62,6 +62,14 @@ type item struct {
 	asked    *poll // while the scheduler asks for values
 	interval time.Duration
 }
+
+// reasons is why an item on the list of changed items may not just be reported.
+type reasons uint8
+
+const (
+	special   reasons = 1 << iota // its configuration needs extras; also written with mu held
+	unsettled                     // its mode or queue was changed
+)
 
 // nodeID returns the id of the node that is monitored.
 func (it *item) nodeID() ua.NodeID {

@@ -75,7 +75,7 @@ func (m *Manager) createItem(s *Subscription, q *Queue, who *Identity, timestamp
 		it.managed = &id
 	}
 	if t.indexes != nil {
-		it.extra = &extras{indexes: t.indexes}
+		it.extra, it.closely = &extras{indexes: t.indexes}, special
 	}
 
 	s.mu.Lock()
@@ -108,15 +108,15 @@ func (s *Subscription) configure(it *item, p *ua.MonitoringParameters, timestamp
 
 	it.mu.Lock()
 	it.handle, it.timestamps, it.discardNew, it.interval = p.ClientHandle, timestamps, !p.DiscardOldest, interval
-	if it.extra == nil && f != (filter{}) {
-		it.extra = new(extras)
+	if f != (filter{}) {
+		it.need()
 	}
 	if it.extra != nil {
 		it.extra.filter = f
 	}
 	it.resize(size)
 	it.watchGap(s.interval)
-	it.unsettled = true
+	it.closely |= unsettled
 	it.mu.Unlock()
 	m.polls.change(it)
 }
@@ -133,6 +133,14 @@ func (m *Manager) queueSize(it *item, requested uint32) uint32 {
 		size = 1
 	}
 	return size
+}
+
+// need makes the extras that the configuration asks for. Both mutexes are held.
+func (it *item) need() {
+	it.closely |= special
+	if it.extra == nil {
+		it.extra = new(extras)
+	}
 }
 
 // resize changes the size of the queue, keeping the newest values. mu is held.
@@ -157,8 +165,8 @@ func (it *item) resize(size uint32) {
 func (it *item) watchGap(publishing time.Duration) {
 	_, polled := it.source.(asked)
 	gapped := !polled && it.interval > 0 && (it.queueSize > 1 || it.interval > publishing)
-	if gapped && it.extra == nil {
-		it.extra = new(extras)
+	if gapped {
+		it.need()
 	}
 	if it.gapped && !gapped && it.extra.hasPending {
 		it.extra.hasPending = false
@@ -191,7 +199,7 @@ func (s *Subscription) stop(it *item) {
 	it.clear()
 	s.ready.remove(it)
 	it.mu.Unlock()
-	it.unsettled = true
+	it.closely |= unsettled
 }
 
 // end lets go of all that an item holds. It is in no list of its subscription
@@ -301,7 +309,7 @@ func (s *Subscription) setMode(it *item, mode ua.MonitoringMode) {
 	}
 	it.mu.Lock()
 	it.mode = mode
-	it.unsettled = true
+	it.closely |= unsettled
 	it.mu.Unlock()
 	switch {
 	case mode == ua.MonitoringModeDisabled:
@@ -339,7 +347,8 @@ func (m *Manager) DeleteMonitoredItems(q *Queue, req *ua.DeleteMonitoredItemsReq
 			resp.Results = append(resp.Results, ua.BadMonitoredItemIDInvalid)
 			continue
 		}
-		it.deleted, it.unsettled = true, true
+		it.deleted = true
+		it.closely |= unsettled
 		it.end()
 		it.mu.Lock()
 		s.ready.remove(it)
@@ -370,9 +379,7 @@ func (m *Manager) SetTriggering(q *Queue, req *ua.SetTriggeringRequest, resp *ua
 		return ua.BadMonitoredItemIDInvalid
 	}
 	it.mu.Lock()
-	if it.extra == nil {
-		it.extra = new(extras)
-	}
+	it.need()
 	it.mu.Unlock()
 	var links []*item
 	known := make(map[*item]bool, len(it.extra.links))
@@ -415,7 +422,7 @@ func (m *Manager) SetTriggering(q *Queue, req *ua.SetTriggeringRequest, resp *ua
 		it.extra.fired = false // what was queued before the links does not trigger
 	}
 	it.extra.links = links
-	it.unsettled = true
+	it.closely |= unsettled
 	it.mu.Unlock()
 	return ua.Good
 }

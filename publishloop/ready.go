@@ -123,7 +123,7 @@ func (s *Subscription) collect(now time.Duration) {
 	for it := oldest; it != nil; {
 		next := it.next
 		it.next = nil
-		if it.extra == nil && it.mode == ua.MonitoringModeReporting && !it.unsettled {
+		if it.closely == 0 && it.mode == ua.MonitoringModeReporting {
 			s.ready.add(it)
 		} else {
 			s.collectClosely(it, now)
@@ -137,7 +137,7 @@ func (s *Subscription) collect(now time.Duration) {
 func (s *Subscription) collectClosely(it *item, now time.Duration) {
 	it.mu.Lock()
 	it.settle(now)
-	it.unsettled = false
+	it.closely &^= unsettled
 	ready := it.waiting() > 0 && (it.mode == ua.MonitoringModeReporting || it.triggered)
 	again, fired := false, false
 	if x := it.extra; x != nil {

@@ -74,7 +74,7 @@ func (m *Manager) ModifySubscription(q *Queue, req *ua.ModifySubscriptionRequest
 		for _, it := range s.items {
 			it.mu.Lock()
 			it.watchGap(interval)
-			it.unsettled = true
+			it.closely |= unsettled
 			it.mu.Unlock()
 		}
 		m.beats.leave(s)
