@@ -74,18 +74,18 @@ var rows = []row{
 	{
 		"AssemblyBytes", func(l *uahive.Limits) { l.Channels.AssemblyBytes, l.MaxMessage = 1<<20, 512<<10 },
 		func(k *kit) (ua.StatusCode, func(), func() ua.StatusCode) {
-			// Two unfinished messages hold less than all there is, a third more.
-			held := []*rawpeer.Session{k.session(), k.session(), k.session()}
-			for _, s := range held[:2] {
-				for range 7 {
+			// Three unfinished messages hold 256 KiB each, which a fourth of twice that exceeds.
+			held := []*rawpeer.Session{k.session(), k.session(), k.session(), k.session()}
+			for _, s := range held[:3] {
+				for range 4 {
 					s.Write(part(s.Peer, 60_000))
 				}
 			}
 			for range 7 { // it may be sent away before the last
-				_, _ = held[2].Conn.Write(part(held[2].Peer, 60_000))
+				_, _ = held[3].Conn.Write(part(held[3].Peer, 60_000))
 			}
-			release := func() { k.gone(held[0]); k.gone(held[1]) }
-			return held[2].Refusal(), release, func() ua.StatusCode { return k.session().Result(writeOf(k, 100_000)) }
+			release := func() { k.gone(held[0]); k.gone(held[1]); k.gone(held[2]) }
+			return held[3].Refusal(), release, func() ua.StatusCode { return k.session().Result(writeOf(k, 100_000)) }
 		}, ua.BadTcpNotEnoughResources,
 	},
 	{
