@@ -242,6 +242,14 @@ func (it *item) enqueue(dv *ua.DataValue) {
 	}
 }
 
+// repeat queues the last value again, which the server knows to be current now. mu
+// is held.
+func (it *item) repeat() {
+	last := it.last
+	last.ServerTimestamp = 0
+	it.enqueue(&last)
+}
+
 // spill moves the last value, where it is all that waits, into the ring: another
 // comes before or behind it. mu is held.
 func (it *item) spill() {

@@ -472,9 +472,7 @@ func (s *Subscription) resend() {
 	for _, it := range s.items {
 		it.mu.Lock()
 		if it.mode == ua.MonitoringModeReporting && it.hasLast && it.waiting() == 0 {
-			last := it.last
-			last.ServerTimestamp = 0 // the server knows it to be current
-			it.enqueue(&last)
+			it.repeat()
 		}
 		it.mu.Unlock()
 	}

@@ -137,7 +137,6 @@ func (it *item) meaningChanged(limits *ua.Range) {
 	}
 	it.newMeaning = true
 	if it.waiting() == 0 {
-		last := it.last
-		it.enqueue(&last)
+		it.repeat()
 	}
 }
