@@ -12,10 +12,11 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"weak"
 )
 
-// Parsed is a certificate of a peer. It is immutable and shared: see [Intern]. It keeps what a channel
+// Parsed is a certificate of a peer. What it says is immutable, and it is shared: see [Intern]. It keeps what a channel
 // needs for its whole life; the rest of the X.509 structure is three times as large and made on demand.
 type Parsed struct {
 	// DER is the certificate alone, without any chain.
@@ -27,6 +28,8 @@ type Parsed struct {
 	Key *rsa.PublicKey
 	// ApplicationURIs are the URIs of the subject alternative name; an application has exactly one.
 	ApplicationURIs []string
+
+	verdict atomic.Pointer[verdict] // nil until a store has accepted it
 }
 
 // interned holds the living certificates by the SHA-256 of their DER. The pointers are weak, so that the

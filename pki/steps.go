@@ -22,8 +22,9 @@ func (s *Store) checkOwn(leaf *Parsed) *failure {
 }
 
 // judge performs the steps of Part 4, 6.1.3 and returns the first one that fails, or nil. It also returns
-// whether the certificate is trusted, which decides over how much its owner may know.
-func judge(lists *snapshot, leaf *Parsed, sent []*x509.Certificate, check *Check, acceptMissingCRL bool) (bool, *failure) {
+// the chain that it found, and whether the certificate is trusted, which decides over how much its owner may
+// know.
+func judge(lists *snapshot, leaf *Parsed, sent []*x509.Certificate, check *Check, acceptMissingCRL bool) ([]link, bool, *failure) {
 	cert := leaf.X509()
 	direct := lists.isTrusted(leaf.DER)
 
@@ -32,18 +33,18 @@ func judge(lists *snapshot, leaf *Parsed, sent []*x509.Certificate, check *Check
 	var insecure x509.InsecureAlgorithmError
 	switch {
 	case errors.As(err, &insecure):
-		return direct, &failure{ua.BadCertificatePolicyCheckFailed, "signature algorithm: " + err.Error()}
+		return nil, direct, &failure{ua.BadCertificatePolicyCheckFailed, "signature algorithm: " + err.Error()}
 	case errors.Is(err, x509.ErrUnsupportedAlgorithm):
-		return direct, &failure{ua.BadCertificatePolicyCheckFailed, "signature algorithm is not supported"}
+		return nil, direct, &failure{ua.BadCertificatePolicyCheckFailed, "signature algorithm is not supported"}
 	case err != nil:
-		return direct, &failure{ua.BadCertificateChainIncomplete, err.Error()}
+		return nil, direct, &failure{ua.BadCertificateChainIncomplete, err.Error()}
 	}
 	trusted := slices.ContainsFunc(chain, func(l link) bool { return l.trusted })
 	if !trusted {
-		return false, &failure{ua.BadCertificateUntrusted, "neither the certificate nor one of its issuers is in the trust list"}
+		return chain, false, &failure{ua.BadCertificateUntrusted, "neither the certificate nor one of its issuers is in the trust list"}
 	}
 	if err := checkPolicyKey(leaf, check); err != nil {
-		return true, &failure{ua.BadCertificatePolicyCheckFailed, err.Error()}
+		return chain, true, &failure{ua.BadCertificatePolicyCheckFailed, err.Error()}
 	}
 	now := time.Now()
 	for _, step := range []func() *failure{
@@ -54,10 +55,10 @@ func judge(lists *snapshot, leaf *Parsed, sent []*x509.Certificate, check *Check
 		func() *failure { return checkChainRevocation(lists, chain, now, acceptMissingCRL) },
 	} {
 		if fail := step(); fail != nil {
-			return true, fail
+			return chain, true, fail
 		}
 	}
-	return true, nil
+	return chain, true, nil
 }
 
 func checkPolicyKey(leaf *Parsed, check *Check) error {

@@ -21,6 +21,8 @@ type Store struct {
 	rejected *rejectedStore
 	notes    pacer // refusals that reach the disk and the log
 
+	watchers sync.Map // of chan struct{}, one for each Watch that goes on
+
 	scan struct {
 		next atomic.Int64 // when the folders are looked at again, in Unix nanoseconds
 		mu   sync.Mutex   // held by who looks
@@ -193,7 +195,7 @@ func (s *Store) AddCRL(crl []byte) error {
 			return fmt.Errorf("pki: %w", err)
 		}
 	}
-	return s.apps.reload()
+	return s.apply(s.apps)
 }
 
 // Untrust removes a certificate from the trusted applications. It reports whether it was one of them.
@@ -204,7 +206,7 @@ func (s *Store) Untrust(der []byte) (bool, error) {
 	if err != nil {
 		return found, fmt.Errorf("pki: %w", err)
 	}
-	return found, s.apps.reload()
+	return found, s.apply(s.apps)
 }
 
 // Rejected is the number of certificates in the rejected store.
@@ -225,5 +227,11 @@ func (s *Store) add(list *trustList, folder string, der []byte) error {
 	if folder == list.trusted {
 		s.rejected.remove(der)
 	}
+	return s.apply(list)
+}
+
+// apply makes a change of this program take effect. The scan lock is held.
+func (s *Store) apply(list *trustList) error {
+	defer s.changed()
 	return list.reload()
 }

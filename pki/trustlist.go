@@ -36,12 +36,16 @@ type trustList struct {
 
 // snapshot is the content of a trust list at one moment. It is immutable.
 type snapshot struct {
+	serial  uint64                     // tells it from all others, of any list
 	trusted map[[sha256.Size]byte]bool // by the SHA-256 of the DER: a thumbprint could be forged
 	// authorities has every certificate of both folders that may issue others, by its subject.
 	authorities map[string][]*authority
 	// revocations has the usable revocation lists by the name of their issuer.
 	revocations map[string][]*revocationList
 }
+
+// snapshots counts the snapshots of all lists.
+var snapshots atomic.Uint64
 
 // authority is a certificate that is a candidate for the next link of a chain.
 type authority struct {
@@ -51,7 +55,7 @@ type authority struct {
 
 func newTrustList(dir, trusted, issuer string, log zerolog.Logger) *trustList {
 	t := &trustList{dir: dir, trusted: trusted, issuer: issuer, log: log, memory: make(map[string][][]byte)}
-	t.current.Store(&snapshot{})
+	t.current.Store(&snapshot{serial: snapshots.Add(1)})
 	return t
 }
 
@@ -73,6 +77,7 @@ func (t *trustList) reload() error {
 		return nil
 	}
 	next := &snapshot{
+		serial:      snapshots.Add(1),
 		trusted:     make(map[[sha256.Size]byte]bool),
 		authorities: make(map[string][]*authority),
 		revocations: make(map[string][]*revocationList),

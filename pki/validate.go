@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/x509"
 	"fmt"
+	"time"
 
 	"github.com/uahive/uahive/codec/ua"
 )
@@ -46,33 +47,43 @@ type Check struct {
 // An application's own certificate is never acceptable as that of its peer: who presents it reflects it.
 //
 // Validate costs up to a few public key operations and some parsing, with a deep stack; it belongs onto a
-// pool's goroutine.
+// pool's goroutine. A certificate that is in use and was accepted before is not worked on again until the
+// lists have changed, or something that the decision rests on is out of date.
 func (s *Store) Validate(blob []byte, check Check) error {
 	s.refresh()
-	leaf, sent, err := parseSent(blob)
+	leaf, authorities, err := splitSent(blob)
 	if err != nil {
 		e := &Error{Status: ua.BadSecurityChecksFailed, Detail: ua.BadCertificateInvalid, Reason: err.Error()}
 		s.refused(e, &check, nil)
 		return e
 	}
-	list := s.apps
-	if check.Use == UseUser {
-		list = s.users
-	}
+	list := s.listFor(check.Use)
 	if fail := s.checkOwn(leaf); fail != nil {
 		e := &Error{Status: ua.BadSecurityChecksFailed, Detail: fail.code, Reason: fail.reason, Thumbprint: leaf.Thumbprint}
 		s.refused(e, &check, nil)
 		return e
 	}
-	lists := list.current.Load()
-	trusted, fail := judge(lists, leaf, sent, &check, s.cfg.AcceptMissingCRL)
+	lists, now := list.current.Load(), time.Now()
+	if leaf.cleared(lists, blob, &check, now) {
+		s.rejected.remove(leaf.DER)
+		return nil
+	}
+	sent, err := parseAuthorities(authorities)
+	if err != nil {
+		e := &Error{Status: ua.BadSecurityChecksFailed, Detail: ua.BadCertificateInvalid, Reason: err.Error()}
+		s.refused(e, &check, nil)
+		return e
+	}
+	chain, trusted, fail := judge(lists, leaf, sent, &check, s.cfg.AcceptMissingCRL)
 	if fail != nil {
 		s.lookAgain()
-		if now := list.current.Load(); now != lists {
-			trusted, fail = judge(now, leaf, sent, &check, s.cfg.AcceptMissingCRL)
+		if changed := list.current.Load(); changed != lists {
+			lists = changed
+			chain, trusted, fail = judge(lists, leaf, sent, &check, s.cfg.AcceptMissingCRL)
 		}
 	}
 	if fail == nil {
+		leaf.keep(lists, blob, &check, now, lists.goodUntil(chain, now))
 		s.rejected.remove(leaf.DER)
 		return nil
 	}
@@ -90,6 +101,16 @@ func (s *Store) Validate(blob []byte, check Check) error {
 
 // parseSent parses what a peer sent: its certificate, and the authorities behind it.
 func parseSent(blob []byte) (*Parsed, []*x509.Certificate, error) {
+	leaf, authorities, err := splitSent(blob)
+	if err != nil {
+		return nil, nil, err
+	}
+	sent, err := parseAuthorities(authorities)
+	return leaf, sent, err
+}
+
+// splitSent parses the certificate of a peer and leaves the authorities behind it as they are.
+func splitSent(blob []byte) (*Parsed, [][]byte, error) {
 	chain, err := splitChain(blob)
 	if err != nil {
 		return nil, nil, err
@@ -98,13 +119,17 @@ func parseSent(blob []byte) (*Parsed, []*x509.Certificate, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	return leaf, chain[1:], nil
+}
+
+func parseAuthorities(ders [][]byte) ([]*x509.Certificate, error) {
 	var sent []*x509.Certificate
-	for _, der := range chain[1:] {
+	for _, der := range ders {
 		p, err := parse(bytes.Clone(der))
 		if err != nil {
-			return nil, nil, fmt.Errorf("certificate of an issuer: %w", err)
+			return nil, fmt.Errorf("certificate of an issuer: %w", err)
 		}
 		sent = append(sent, p.X509())
 	}
-	return leaf, sent, nil
+	return sent, nil
 }
