@@ -135,22 +135,34 @@ func (w *crowd) recent() float64 {
 	return float64(min(n, last)) / max(time.Since(w.begun)-from, time.Millisecond).Seconds()
 }
 
-// establish opens the sessions, a few at a time. It returns an error if there is
-// none at all.
+// establish opens the sessions. It returns an error if there is none at all.
 func (l *sessionsLoad) establish(ctx context.Context, config client.Config) error {
-	w, n := &l.crowd, l.clients
 	m := meter{server: process(l.pid)}
 	if err := m.start(); err != nil {
 		return err
 	}
-	w.begun = time.Now()
-	bar := newProgress("establishing", l.json)
+	err := l.crowd.grow(ctx, &l.target, config, l.clients, l.connecting)
+	elapsed := time.Since(l.crowd.begun)
+	err = errors.Join(err, m.stop())
+	l.r.established(&l.crowd, elapsed, &m)
+	return err
+}
+
+// grow opens n more sessions, a few at a time, until the server takes no more.
+// It returns an error if the crowd has no session then.
+func (w *crowd) grow(ctx context.Context, t *target, config client.Config, n, several int) error {
+	w.mu.Lock()
+	w.begun, w.at, w.refused = time.Now(), w.at[:0], 0
+	w.mu.Unlock()
+	before := w.size()
+	bar := newProgress("establishing", t.json)
+	defer bar.end()
 	var (
 		mu   sync.Mutex
 		last error
 	)
-	err := each(ctx, n, l.connecting, func(ctx context.Context, _ int) error {
-		c, err := w.connect(ctx, l.endpoint, config)
+	err := each(ctx, n, several, func(ctx context.Context, _ int) error {
+		c, err := w.connect(ctx, t.endpoint, config)
 		switch {
 		case err == nil:
 			w.joined(c)
@@ -166,16 +178,10 @@ func (l *sessionsLoad) establish(ctx context.Context, config client.Config) erro
 		}
 		return nil
 	}, func(int) {
-		done, rate := w.size(), w.recent()
+		done, rate := w.size()-before, w.recent()
 		left := time.Duration(float64(n-done) / max(rate, 0.1) * float64(time.Second))
 		bar.show("%s %d of %d sessions, %.0f/s, %v left", gauge(done, n), done, n, rate, left.Round(time.Second))
 	})
-	bar.end()
-	elapsed := time.Since(w.begun)
-	if bad := m.stop(); bad != nil {
-		err = errors.Join(err, bad)
-	}
-	l.r.established(w, elapsed, &m)
 	switch {
 	case errors.Is(err, errRefused) && w.size() > 0:
 		return nil // the result says how many there are, and why no more

@@ -14,7 +14,11 @@ import (
 // against what the writer has written. Changes arrive on the goroutine that
 // reads the connection.
 type observer struct {
-	load *subscribeLoad // immutable
+	// Immutable.
+	load  *subscribeLoad
+	first int // of the writer's nodes, which the first item watches
+
+	sub *client.Subscription // once it is made; of the one who subscribes
 
 	mu sync.Mutex
 	// Guarded by mu.
@@ -47,10 +51,11 @@ func (o *observer) subscribe(ctx context.Context, c *client.Client) (revised, er
 	if err != nil {
 		return revised{}, err
 	}
+	o.sub = sub
 	o.items, o.silent = make([]observed, f.items), f.items
 	specs := make([]client.MonitorItem, f.items)
 	for i := range specs {
-		specs[i] = client.Value(f.at(i % o.load.writer.nodes()))
+		specs[i] = client.Value(f.at(o.node(i)))
 		specs[i].Queue, specs[i].Sampling = uint32(f.queue), f.clientSampling()
 		specs[i].OnChange = func(change client.Change) { o.take(i, &change.Value) }
 		o.items[i].last = o.load.writer.before
@@ -67,6 +72,17 @@ func (o *observer) subscribe(ctx context.Context, c *client.Client) (revised, er
 		r.sampling, r.queue = it.Revised()
 	}
 	return r, nil
+}
+
+// node is which of the writer's nodes an item watches.
+func (o *observer) node(item int) int { return (o.first + item) % o.load.writer.nodes() }
+
+// unsubscribe deletes the subscription on the server, if there is one.
+func (o *observer) unsubscribe(ctx context.Context) error {
+	if o.sub == nil {
+		return nil
+	}
+	return o.sub.Close(ctx)
 }
 
 // take takes one notification.
@@ -100,7 +116,7 @@ func (o *observer) take(item int, v *ua.DataValue) {
 		return
 	}
 	if it.take(n) && measuring {
-		o.times.record(w.since(n, now), o.load.times)
+		o.times.record(w.since(o.node(item), n, now), o.load.times)
 	}
 }
 
@@ -133,7 +149,7 @@ func (o *observer) report(r *subscribeResult) {
 	for i := range o.items {
 		it := &o.items[i]
 		it.end(written)
-		lost := unwritten[i%w.nodes()]
+		lost := unwritten[o.node(i)]
 		r.Expected += written - w.before - int64(len(lost))
 		r.Missing += it.missing(lost)
 		r.Repeated += it.repeated

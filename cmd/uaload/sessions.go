@@ -170,7 +170,7 @@ func (l *sessionsLoad) prepare(ctx context.Context, c *client.Client) (err error
 	l.r.SessionsBefore = l.summary.read(ctx)
 	l.r.earlier = l.summary.cumulated(ctx)
 	if l.every > 0 {
-		l.writer, err = newWriter(ctx, c, []ua.NodeID{l.first})
+		l.writer, err = newWriter(ctx, c, []ua.NodeID{l.first}, 1)
 		return err
 	}
 	l.writer = idleWriter()
@@ -207,9 +207,7 @@ func (l *sessionsLoad) hold(ctx context.Context, config client.Config) error {
 	l.r.RSSClient, _ = ownRSS()
 	l.r.sessionsDuring(l.summary.read(ctx))
 	l.r.subscribeResult = *l.result(&m, watchers, got)
-	for _, c := range watchers {
-		l.r.PublishFailures += int64(c.Stats().PublishFailures)
-	}
+	l.r.PublishFailures = int64(countedBy(watchers).publishFailures)
 	l.r.RSSAfter = m.meter.rss
 	return err
 }

@@ -99,6 +99,7 @@ type subscribeLoad struct {
 	times     *histogram
 	phase     atomic.Int32
 	failed    chan error
+	earlier   counted // what the sessions had counted before this load
 	// trouble takes what goes wrong with a session; nil: it ends the load.
 	trouble func(error)
 }
@@ -146,7 +147,7 @@ func (l *subscribeLoad) run(ctx context.Context, crew []*client.Client) (*subscr
 	}
 	watchers := crew[:len(crew)-1]
 	var err error
-	if l.writer, err = newWriter(ctx, crew[len(watchers)], nodes); err != nil {
+	if l.writer, err = newWriter(ctx, crew[len(watchers)], nodes, len(nodes)); err != nil {
 		return nil, fmt.Errorf("this load cannot start: %w", err)
 	}
 	got, err := l.subscribe(ctx, watchers, connecting)
@@ -163,9 +164,12 @@ func (l *subscribeLoad) run(ctx context.Context, crew []*client.Client) (*subscr
 func (l *subscribeLoad) subscribe(ctx context.Context, watchers []*client.Client, several int) (got revised, err error) {
 	f := l.flags
 	n := len(watchers) * f.subscriptions
+	// Each takes up where the one before ends, until all nodes are watched and it
+	// begins again with the first.
 	l.observers = make([]*observer, n)
 	for i := range l.observers {
-		l.observers[i] = &observer{load: l}
+		session, nth := i%len(watchers), i/len(watchers)
+		l.observers[i] = &observer{load: l, first: (session*f.subscriptions + nth) * f.items % l.writer.nodes()}
 	}
 	var mu sync.Mutex
 	bar := newProgress("subscribing", f.json)
@@ -178,6 +182,13 @@ func (l *subscribeLoad) subscribe(ctx context.Context, watchers []*client.Client
 		return err
 	}, func(done int) { bar.show("%d of %d subscriptions", done, n) })
 	return got, err
+}
+
+// unsubscribe deletes all subscriptions that there are, several at a time.
+func (l *subscribeLoad) unsubscribe(ctx context.Context, several int) error {
+	return each(ctx, len(l.observers), several, func(ctx context.Context, i int) error {
+		return l.observers[i].unsubscribe(ctx)
+	}, nil)
 }
 
 // firstMost is how long the first values may take, beyond the publishing interval.
@@ -205,9 +216,10 @@ func (l *subscribeLoad) awaitFirst(ctx context.Context, got revised) error {
 }
 
 // glance is how long to wait before all observers are looked at again: that
-// must not become a load of its own where they are thousands.
+// must not become a load of its own where they, or their items, are many.
 func (l *subscribeLoad) glance() time.Duration {
-	return 5*time.Millisecond + time.Duration(len(l.observers))*5*time.Microsecond
+	n := time.Duration(len(l.observers))
+	return 5*time.Millisecond + n*5*time.Microsecond + n*time.Duration(l.flags.items)*50*time.Nanosecond
 }
 
 // measure writes and counts.
@@ -276,7 +288,7 @@ func (l *subscribeLoad) result(m *measured, watchers []*client.Client, got revis
 	for _, o := range l.observers {
 		o.report(r)
 	}
-	r.take(l.writer, watchers)
+	r.take(l.writer, countedBy(watchers).since(l.earlier))
 	r.explain()
 	r.Latency = l.times.latency()
 	r.perNotification(&m.meter)

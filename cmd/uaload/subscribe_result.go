@@ -74,17 +74,37 @@ func newSubscribeResult(f *subscribeFlags, got revised, elapsed time.Duration, c
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 // take adds what writer and clients have counted.
-func (r *subscribeResult) take(w *writer, watchers []*client.Client) {
+func (r *subscribeResult) take(w *writer, seen counted) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.errors.into(r.Errors)
 	r.Failures, r.LateChanges = w.failures, w.late
+	r.Republished, r.Duplicates, r.Lost = seen.republished, seen.duplicates, seen.lost
+}
+
+// counted are counters of clients, all added up.
+type counted struct {
+	republished, duplicates, lost, publishFailures uint64
+}
+
+func countedBy(watchers []*client.Client) (n counted) {
 	for _, c := range watchers {
 		s := c.Stats()
-		r.Republished += s.Republished
-		r.Duplicates += s.Duplicates
-		r.Lost += s.Lost
+		n.republished += s.Republished
+		n.duplicates += s.Duplicates
+		n.lost += s.Lost
+		n.publishFailures += s.PublishFailures
 	}
+	return n
+}
+
+// since is what was counted after an earlier look.
+func (n counted) since(earlier counted) counted {
+	n.republished -= earlier.republished
+	n.duplicates -= earlier.duplicates
+	n.lost -= earlier.lost
+	n.publishFailures -= earlier.publishFailures
+	return n
 }
 
 // explain notes why values that are missing could not but be. Where none is
