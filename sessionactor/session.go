@@ -258,7 +258,7 @@ func (s *Session) end(cause endCause, deleteSubscriptions bool) {
 	}
 	s.service.config.Subscriptions.SessionClosed(s.queue, deleteSubscriptions, code)
 	s.mu.Lock()
-	s.browsing.clear()
+	s.clearPoints()
 	s.mu.Unlock()
 	bound.conv.part(s)
 	if bound.active {

@@ -75,6 +75,13 @@ func TestContinuationPoints(t *testing.T) {
 	if _, code := session.keepPoint(&cursor{}); code != ua.BadNoContinuationPoints {
 		t.Errorf("fourth point: %v", code)
 	}
+	held := func(want int64) {
+		t.Helper()
+		if got := service.stats.points.Load(); got != want {
+			t.Errorf("%d points are counted, %d are held", got, want)
+		}
+	}
+	held(3)
 	if c := session.takePoint(points[1][:]); c == nil || c.pos != 1 {
 		t.Error("point 1 is lost")
 	}
@@ -83,10 +90,18 @@ func TestContinuationPoints(t *testing.T) {
 			t.Errorf("%x is taken for a point", forged)
 		}
 	}
+	held(2)
 	session.releasePoints(2)
+	held(1)
 	if session.takePoint(points[2][:]) != nil || session.takePoint(points[0][:]) == nil {
 		t.Error("releasing from 2 on released others")
 	}
+	if _, code := session.keepPoint(&cursor{}); code != ua.Good {
+		t.Error(code)
+	}
+	held(1)
+	session.clearPoints()
+	held(0)
 	session.bound.Store(nil)
 	if _, code := session.keepPoint(&cursor{}); code == ua.Good {
 		t.Error("a closed session keeps a point")

@@ -14,6 +14,7 @@ const maxServices = 27
 type counters struct {
 	created, activated, denied, refused, timedOut, evicted, aborted, closed atomic.Uint64
 	panics                                                                  atomic.Uint64
+	points                                                                  atomic.Int64 // continuation points that are held now
 }
 
 // Stats is a snapshot of the counters of a [Service]. Counters only grow.
@@ -30,6 +31,8 @@ type Stats struct {
 	Requests       uint64 // requests answered with a response
 	FailedRequests uint64 // requests answered with a ServiceFault
 	Panics         uint64 // in user code
+
+	ContinuationPoints int // of Browse, that sessions hold now
 }
 
 // Stats returns the counters of this moment. [Service.Requests] tells the services
@@ -49,6 +52,8 @@ func (s *Service) Stats() Stats {
 		Requests:       s.meter.goods() + published,
 		FailedRequests: s.meter.bads() + refused,
 		Panics:         s.stats.panics.Load(),
+
+		ContinuationPoints: int(s.stats.points.Load()),
 	}
 }
 

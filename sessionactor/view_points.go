@@ -18,7 +18,11 @@ type browsePoints struct {
 	points map[browsePoint]*cursor
 }
 
-func (p *browsePoints) clear() { p.points = nil }
+// clearPoints forgets all points. The caller holds mu.
+func (s *Session) clearPoints() {
+	s.service.stats.points.Add(-int64(len(s.browsing.points)))
+	s.browsing.points = nil
+}
 
 // keepPoint stores where a browse stopped. A session has a fixed number of
 // points; none is dropped to make room for another.
@@ -38,6 +42,7 @@ func (s *Session) keepPoint(c *cursor) (browsePoint, ua.StatusCode) {
 	}
 	kept := *c
 	p.points[point] = &kept
+	s.service.stats.points.Add(1)
 	return point, ua.Good
 }
 
@@ -50,8 +55,11 @@ func (s *Session) takePoint(name []byte) *cursor {
 	copy(point[:], name)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := s.browsing.points[point]
-	delete(s.browsing.points, point)
+	c, ok := s.browsing.points[point]
+	if ok {
+		delete(s.browsing.points, point)
+		s.service.stats.points.Add(-1)
+	}
 	return c
 }
 
@@ -70,6 +78,7 @@ func (s *Session) releasePoints(from uint64) {
 	for point := range s.browsing.points {
 		if binary.LittleEndian.Uint64(point[:]) >= from {
 			delete(s.browsing.points, point)
+			s.service.stats.points.Add(-1)
 		}
 	}
 }
