@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/uahive/uahive/test/internal/loadproc"
 )
 
 var (
@@ -59,7 +61,7 @@ type figures struct {
 func TestEverySessionGetsEveryValueAndLeavesNothing(t *testing.T) {
 	uaload := *program
 	if uaload == "" {
-		uaload = build(t)
+		uaload = loadproc.Build(t)
 	}
 	for name := range strings.SplitSeq(*security, ",") {
 		t.Run(strings.ReplaceAll(name, "/", "-"), func(t *testing.T) { soak(t, uaload, name) })
@@ -68,17 +70,17 @@ func TestEverySessionGetsEveryValueAndLeavesNothing(t *testing.T) {
 
 func soak(t *testing.T, uaload, security string) {
 	n := *sessions
-	s := serve(t, uaload, n)
+	s := loadproc.Serve(t, loadproc.ServerConfig{Program: uaload, Sessions: n + 1})
 	// What a server makes once, with the first sessions, is there before.
-	s.load(t, uaload, security, "-sessions", "8", "-duration", "1s", "-warmup", "0s", "-publishing", "100ms", "-write", "50ms")
-	before := s.settle(t, func(f footprint) string { return f.busy() })
-	stop := s.watch(t)
+	s.Load(t, "sessions", "-security", security, "-sessions", "8", "-duration", "1s", "-warmup", "0s", "-publishing", "100ms", "-write", "50ms")
+	before := s.Settle(t, loadproc.Footprint.Busy)
+	stop := s.Sample(t, 2*time.Second)
 	folder := t.TempDir()
 	if *results != "" {
 		folder = *results
 	}
 	base := filepath.Join(folder, fmt.Sprintf("sessions-%d-%s", n, strings.ReplaceAll(security, "/", "-")))
-	out := s.load(t, uaload, security, "-sessions", strconv.Itoa(n), "-duration", duration.String(), "-timeline", base+".csv")
+	out := s.Load(t, "sessions", "-security", security, "-sessions", strconv.Itoa(n), "-duration", duration.String(), "-timeline", base+".csv")
 	most := stop()
 	var f figures
 	if err := json.Unmarshal(out, &f); err != nil {
@@ -101,13 +103,13 @@ func soak(t *testing.T, uaload, security string) {
 	if most.Sessions != n+1 || most.Subscriptions != n || most.MonitoredItems != n {
 		t.Errorf("the server had %d sessions, %d subscriptions and %d items", most.Sessions, most.Subscriptions, most.MonitoredItems)
 	}
-	after := s.settle(t, func(f footprint) string { return f.above(before, n) })
-	s.stop(t)
+	after := s.Returned(t, before, n)
+	s.Stop(t, 10*time.Second)
 	t.Log("\n" + table(n, security, f, before, most, after))
 }
 
 // table is what a run has shown.
-func table(n int, security string, f figures, before, most, after footprint) string {
+func table(n int, security string, f figures, before, most, after loadproc.Footprint) string {
 	var b strings.Builder
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(&b, "  %-34s %s\n", name, fmt.Sprintf(format, args...))
@@ -122,16 +124,16 @@ func table(n int, security string, f figures, before, most, after footprint) str
 	line("server CPU", "%.1f %% of a core (client %.1f %%)", f.CPUPercent, f.ClientPercent)
 	line("resident memory per session", "%.1f KiB", f.PerSession/1024)
 	fmt.Fprintf(&b, "  %-34s %12s %12s %12s\n", "the server", "before", "most", "after")
-	row := func(name string, get func(footprint) int) {
+	row := func(name string, get func(loadproc.Footprint) int) {
 		fmt.Fprintf(&b, "  %-34s %12d %12d %12d\n", name, get(before), get(most), get(after))
 	}
-	row("goroutines", func(f footprint) int { return f.Goroutines })
-	row("open files", func(f footprint) int { return f.OpenFiles })
-	row("channels", func(f footprint) int { return f.Channels })
-	row("sessions", func(f footprint) int { return f.Sessions })
-	row("subscriptions", func(f footprint) int { return f.Subscriptions })
-	row("monitored items", func(f footprint) int { return f.MonitoredItems })
-	row("heap KiB", func(f footprint) int { return int(f.HeapBytes >> 10) })
-	row("stacks KiB", func(f footprint) int { return int(f.StackBytes >> 10) })
+	row("goroutines", func(f loadproc.Footprint) int { return f.Goroutines })
+	row("open files", func(f loadproc.Footprint) int { return f.OpenFiles })
+	row("channels", func(f loadproc.Footprint) int { return f.Channels })
+	row("sessions", func(f loadproc.Footprint) int { return f.Sessions })
+	row("subscriptions", func(f loadproc.Footprint) int { return f.Subscriptions })
+	row("monitored items", func(f loadproc.Footprint) int { return f.MonitoredItems })
+	row("heap KiB", func(f loadproc.Footprint) int { return int(f.HeapBytes >> 10) })
+	row("stacks KiB", func(f loadproc.Footprint) int { return int(f.StackBytes >> 10) })
 	return b.String()
 }

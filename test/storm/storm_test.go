@@ -4,11 +4,8 @@ package storm
 
 import (
 	"context"
-	"encoding/json"
 	"flag"
-	"fmt"
 	"math/rand/v2"
-	"net/http"
 	"os"
 	"slices"
 	"sync"
@@ -16,10 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uahive/uahive"
 	"github.com/uahive/uahive/client"
 	"github.com/uahive/uahive/codec/ua"
-	"github.com/uahive/uahive/pki"
+	"github.com/uahive/uahive/test/internal/loadproc"
 )
 
 var (
@@ -29,36 +25,9 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	if endpoint := os.Getenv(canaryOf); endpoint != "" {
-		watch(endpoint)
-		return
-	}
+	loadproc.Play(nil)
 	flag.Parse()
 	os.Exit(m.Run())
-}
-
-// footprint is what the server's page says of it.
-type footprint struct {
-	OpenFiles     int            `json:"open_files"`
-	ByKind        map[string]int `json:"goroutines_by_kind"`
-	Channels      int            `json:"channels"`
-	Sessions      int            `json:"sessions"`
-	Subscriptions int            `json:"subscriptions"`
-	Stats         uahive.Stats   `json:"stats"`
-}
-
-func look(t *testing.T, page string) (f footprint) {
-	t.Helper()
-	resp, err := http.Get(page)
-	if err != nil {
-		t.Error(err)
-		return f
-	}
-	defer resp.Body.Close()
-	if err := json.NewDecoder(resp.Body).Decode(&f); err != nil {
-		t.Error(err)
-	}
-	return f
 }
 
 // crowd is the clients and what they met.
@@ -118,53 +87,29 @@ func (w *crowd) enter(ctx context.Context) {
 
 func newCrowd(t *testing.T, endpoint string) *crowd {
 	t.Helper()
-	store, err := pki.Memory(pki.Config{ApplicationURI: "urn:uahive:storm", AcceptAll: true})
+	config, err := loadproc.ClientConfig("storm")
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := stormConfig(store)
+	config.ConnectTimeout = *patience
 	if config.Endpoints, err = client.Discover(t.Context(), endpoint, config); err != nil {
 		t.Fatal(err)
 	}
 	return &crowd{endpoint: endpoint, config: config, others: make(map[string]int)}
 }
 
-func stormConfig(store *pki.Store) client.Config {
-	return client.Config{
-		Security: client.Security{Policy: "Basic256Sha256", Mode: ua.MessageSecurityModeSignAndEncrypt}, PKI: store,
-		TrustAll: true, IgnoreHostname: true, AllowEndpointMismatch: true, ApplicationName: "storm",
-		ConnectTimeout: *patience, SessionTimeout: 10 * time.Minute,
-	}
-}
-
 // Thousands of clients that connect at once and retry end in exactly that many
 // sessions, and nobody who was there before is disturbed.
 func TestStorm(t *testing.T) {
-	s := serve(t, *clients+100)
-	before := look(t, s.page+"?gc")
-	canary := newCanary(t, s.endpoint)
-	quiet := look(t, s.page)
-	w := newCrowd(t, s.endpoint)
+	s := loadproc.Serve(t, loadproc.ServerConfig{Sessions: *clients + 100})
+	before := s.LookClean(t)
+	canary := loadproc.NewCanary(t, loadproc.CanaryConfig{Endpoint: s.Endpoint, Patience: *patience})
+	quiet := s.Look(t)
+	w := newCrowd(t, s.Endpoint)
 	ctx, cancel := context.WithTimeout(t.Context(), *limit)
 	defer cancel()
 
-	// What the server holds while they come.
-	var most, deepest int // sessions, and what waits in the lane
-	var longest time.Duration
-	ended, sampled := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(sampled)
-		for {
-			f := look(t, s.page)
-			most, longest = max(most, f.Sessions), max(longest, f.Stats.Lane.Wait)
-			deepest = max(deepest, f.Stats.Lane.Waiting)
-			select {
-			case <-ended:
-				return
-			case <-time.After(100 * time.Millisecond):
-			}
-		}
-	}()
+	stop := s.Sample(t, 100*time.Millisecond) // what the server holds while they come
 	w.start = time.Now()
 	var group sync.WaitGroup
 	for range *clients {
@@ -173,9 +118,8 @@ func TestStorm(t *testing.T) {
 	group.Wait()
 	took := time.Since(w.start)
 	time.Sleep(time.Second) // of what timed out at the last moment
-	close(ended)
-	<-sampled
-	full := look(t, s.page)
+	most := stop()
+	full := s.Look(t)
 	lane := full.Stats.Lane
 	slices.Sort(w.waits)
 	t.Logf("%d of %d clients in after %.1f s: %d attempts, %d timed out, %d refused (%d with a hint)", len(w.in), *clients, took.Seconds(),
@@ -184,7 +128,7 @@ func TestStorm(t *testing.T) {
 		t.Logf("in after: median %v, p99 %v", w.waits[n/2].Round(time.Millisecond), w.waits[n*99/100].Round(time.Millisecond))
 	}
 	t.Logf("lane: %d operations of %v, %d refused, %d dropped; at most %d waiting, %v", lane.Worked-quiet.Stats.Lane.Worked,
-		lane.Average.Round(time.Microsecond), lane.Refused, lane.Unheard, deepest, longest.Round(time.Millisecond))
+		lane.Average.Round(time.Microsecond), lane.Refused, lane.Unheard, most.Stats.Lane.Waiting, most.Stats.Lane.Wait.Round(time.Millisecond))
 	for text, n := range w.others {
 		t.Logf("%d times: %s", n, text)
 	}
@@ -192,24 +136,19 @@ func TestStorm(t *testing.T) {
 	if len(w.in) != *clients || full.Sessions != want {
 		t.Errorf("%d clients are in, and the server has %d sessions instead of %d", len(w.in), full.Sessions, want)
 	}
-	if most > want {
-		t.Errorf("the server had %d sessions at a time, %d of %d clients", most, want, want)
+	if most.Sessions > want {
+		t.Errorf("the server had %d sessions at a time, %d of %d clients", most.Sessions, want, want)
 	}
 	if got := len(w.others); got > 0 {
 		t.Errorf("%d kinds of other errors", got)
 	}
 
-	report := canary.end(t)
-	t.Logf("canary: %d values, p50 %.0f ms, p99 %.0f ms, most %.0f ms; %d missing", report.Received, report.P50, report.P99, report.Most, report.Missing)
-	if report.Missing != 0 || report.Received == 0 || report.P99 >= 1000 || report.Error != "" {
-		t.Errorf("the session that was there before was disturbed: %+v", report)
-	}
+	canary.End(t, time.Second)
 	w.leave()
-	left := awaitEmpty(t, s.page, before)
-	if left.Sessions != 0 || left.Channels != 0 || left.Subscriptions != 0 || left.OpenFiles > before.OpenFiles+2 {
-		t.Errorf("left behind: %+v, before: %+v", left, before)
-	}
-	s.stop(t)
+	left := s.Returned(t, before, want)
+	t.Logf("before: %v", before)
+	t.Logf("after:  %v", left)
+	s.Stop(t, 5*time.Second)
 }
 
 // leave closes all clients, some at a time.
@@ -230,20 +169,4 @@ func (w *crowd) leave() {
 	}
 	close(next)
 	group.Wait()
-}
-
-// awaitEmpty waits until the server has let go of everything.
-func awaitEmpty(t *testing.T, page string, before footprint) (f footprint) {
-	for range 100 {
-		f = look(t, page+"?gc")
-		if f.Sessions == 0 && f.Channels == 0 && f.OpenFiles <= before.OpenFiles+2 {
-			return f
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
-	return f
-}
-
-func (f footprint) String() string {
-	return fmt.Sprintf("%d sessions, %d channels, %d subscriptions, %d files, goroutines %v", f.Sessions, f.Channels, f.Subscriptions, f.OpenFiles, f.ByKind)
 }
