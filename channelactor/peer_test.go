@@ -26,7 +26,15 @@ type echo struct {
 	last   *Channel
 	hold   func(c *Channel, req Request) bool // true: do not answer
 
-	observe func(b *Batch) // set before there is a channel
+	observe func(b *Batch)                       // set before there is a channel
+	foresee func(first []byte) (size, align int) // likewise
+}
+
+func (e *echo) Foresee(first []byte) (size, align int) {
+	if e.foresee == nil {
+		return 0, 0
+	}
+	return e.foresee(first)
 }
 
 func (e *echo) Serve(b *Batch, req Request) {

@@ -59,6 +59,11 @@ func (c *Channel) read() {
 		if !c.handlePending() {
 			return
 		}
+		if c.opener != nil {
+			if memory := c.opener.Ahead(); memory != nil {
+				c.sock.place(memory)
+			}
+		}
 	}
 }
 

@@ -28,7 +28,8 @@ type socket struct {
 
 	// Owned by the reader.
 	in       *codec.Buffer // nil while there is no byte of a message
-	room     int           // that is offered to a read: little until the channel is open
+	room     int32         // that is offered to a read: little until the channel is open
+	placed   bool          // in is memory where a body stays, see place
 	consumed int           // bytes of in that have been handled
 	want     int           // size of the chunk whose beginning is in, 0 when it is not known
 	taken    int           // bytes that in has of the budget while its reader waits
@@ -70,7 +71,7 @@ var errInputBudget = errors.New("no memory for an unfinished chunk")
 func (s *socket) settle() error {
 	s.compact()
 	held := 0
-	if s.in != nil && cap(s.in.B) > narrowSize {
+	if s.in != nil && !s.placed && cap(s.in.B) > narrowSize {
 		held = cap(s.in.B)
 	}
 	if more := held - s.taken; more > 0 && !s.budget.Take(more) {
@@ -83,14 +84,15 @@ func (s *socket) settle() error {
 }
 
 func (s *socket) compact() {
-	if s.in == nil {
+	if s.in == nil || s.placed && s.consumed == 0 {
 		return
 	}
 	rest := s.in.B[s.consumed:]
 	switch {
 	case len(rest) == 0:
-		s.in.Release()
-		s.in = nil
+		s.drop()
+	case s.placed:
+		s.leave(0)
 	case len(rest) <= narrowSize && cap(s.in.B) > narrowSize:
 		small := codec.GetBuffer(narrowSize)
 		small.B = append(small.B[:0], rest...)
@@ -109,6 +111,13 @@ func (s *socket) widen(room int) {
 	if s.in == nil {
 		s.in = codec.GetBuffer(room)
 		s.in.B = s.in.B[:0]
+		return
+	}
+	if s.placed {
+		// The chunk is larger than the ones before it, or it is no chunk yet.
+		if s.want > cap(s.in.B) {
+			s.leave(s.want)
+		}
 		return
 	}
 	room = max(room, s.want)
@@ -158,10 +167,7 @@ func (s *socket) tryWrite(b []byte) (int, error) {
 }
 
 func (s *socket) releaseInput() {
-	if s.in != nil {
-		s.in.Release()
-		s.in = nil
-	}
+	s.drop()
 	s.consumed = 0
 	s.budget.Give(s.taken)
 	s.taken = 0

@@ -26,7 +26,7 @@ func (s *socket) poll(conn net.Conn) {
 }
 
 func (s *socket) readOnce(fd uintptr) bool {
-	s.widen(s.room)
+	s.widen(int(s.room))
 	for {
 		n, err := readNow(fd, s.in.B[len(s.in.B):cap(s.in.B)])
 		switch {

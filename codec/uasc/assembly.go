@@ -19,11 +19,12 @@ type assembly struct {
 	chunks    int
 	buf       *codec.Buffer // of the message in assembly or just handed out
 	taken     int           // bytes that buf has of the budget
-	owned     bool          // buf is the message's own and not pooled
+	own       *ownMemory    // what buf is the buffer of, when it is the message's own and not pooled
 }
 
 // add takes the body of one verified chunk and completes m.
 func (a *assembly) add(m *Message, kind byte, body []byte) error {
+	a.own.reclaim()
 	if !a.active {
 		a.recycle()
 	}
@@ -63,7 +64,7 @@ func (a *assembly) add(m *Message, kind byte, body []byte) error {
 		return err
 	}
 	if kind == ChunkFinal {
-		m.Done, m.Body, m.Owned = true, a.buf.B, a.owned
+		m.Done, m.Body, m.Owned = true, a.buf.B, a.own != nil
 		a.active, a.chunks = false, 0
 	}
 	return nil
@@ -86,13 +87,17 @@ func (a *assembly) prepare(first []byte) {
 	}
 	const word = 8
 	pad := (word - align%word) % word
-	a.buf = &codec.Buffer{B: codec.Uncleared(size + word)[pad : pad : pad+size]}
-	a.taken, a.owned = size, true
+	a.own = &ownMemory{buf: codec.Buffer{B: codec.Uncleared(size + word)[pad : pad : pad+size]}}
+	a.buf, a.taken = &a.own.buf, size
 }
 
 // append adds a body to the buffer, in a larger one where it does not fit. The
 // budget is asked before memory is.
 func (a *assembly) append(body []byte, final bool) error {
+	if a.own.holds(body) {
+		a.buf.B = a.buf.B[:len(a.buf.B)+len(body)]
+		return nil
+	}
 	if a.buf == nil || len(body) > cap(a.buf.B)-len(a.buf.B) {
 		need := len(body)
 		if a.buf != nil {
@@ -112,7 +117,7 @@ func (a *assembly) append(body []byte, final bool) error {
 			larger.B = append(larger.B, a.buf.B...)
 			a.free()
 		}
-		a.buf, a.taken, a.owned = larger, size, false
+		a.buf, a.taken, a.own = larger, size, nil
 	}
 	a.buf.B = append(a.buf.B, body...)
 	return nil
@@ -146,10 +151,10 @@ func (a *assembly) free() {
 	if a.buf == nil {
 		return
 	}
-	if !a.owned {
+	if a.own == nil {
 		a.buf.Release()
 	}
-	a.buf, a.owned = nil, false
+	a.buf, a.own = nil, nil
 	if a.budget != nil {
 		a.budget.Give(a.taken)
 	}

@@ -144,7 +144,11 @@ func (o *Opener) OpenAt(chunk []byte, now time.Time) (Message, error) {
 		clear(o.tokens[n:])
 	}
 	m.RequestID = binary.LittleEndian.Uint32(chunk[sequenceStart+4:])
-	return m, o.asm.add(&m, chunk[3], body)
+	err = o.asm.add(&m, chunk[3], body)
+	if o.asm.own != nil {
+		o.asm.own.chunk = len(chunk)
+	}
+	return m, err
 }
 
 // find returns the position of a token that may still be used, or -1.
