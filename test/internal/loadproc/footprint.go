@@ -49,10 +49,10 @@ func (f Footprint) Counts() map[string]int {
 }
 
 // Busy says what of clients is still there.
-func (f Footprint) Busy() string { return f.more(Footprint{}) }
+func (f Footprint) Busy() string { return f.More(Footprint{}) }
 
-// more says what of clients there is beyond that.
-func (f Footprint) more(before Footprint) string {
+// More says what of clients there is beyond before, or nothing.
+func (f Footprint) More(before Footprint) string {
 	var left []string
 	had := before.Counts()
 	for name, n := range f.Counts() {
@@ -68,7 +68,7 @@ func (f Footprint) more(before Footprint) string {
 // there in between.
 func (f Footprint) Above(before Footprint, sessions int) string {
 	var left []string
-	if more := f.more(before); more != "" {
+	if more := f.More(before); more != "" {
 		left = append(left, more)
 	}
 	if f.Goroutines > before.Goroutines+spareGoroutines {

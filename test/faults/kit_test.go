@@ -1,0 +1,91 @@
+//go:build faults && linux
+
+package faults
+
+import (
+	"flag"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/uahive/uahive/test/internal/loadproc"
+)
+
+var program = flag.String("faults.program", "", "the program that serves; it is built without this")
+
+// roles are what this binary can be beside a test. Each file adds its own, before
+// TestMain looks.
+var roles = make(loadproc.Roles)
+
+func TestMain(m *testing.M) {
+	loadproc.Play(roles)
+	flag.Parse()
+	code := m.Run()
+	if built != "" {
+		os.RemoveAll(built)
+	}
+	os.Exit(code)
+}
+
+// built is the folder of the program that all tests share.
+var built string
+
+// serverProgram builds the program once.
+func serverProgram(t *testing.T) string {
+	t.Helper()
+	if *program == "" {
+		folder, err := os.MkdirTemp("", "faults")
+		if err != nil {
+			t.Fatal(err)
+		}
+		built = folder
+		if err := os.Rename(loadproc.Build(t), folder+"/uaload"); err != nil {
+			t.Fatal(err)
+		}
+		*program = folder + "/uaload"
+	}
+	return *program
+}
+
+// scene is a server with a canary. The canary is counted in before, so that what
+// a test leaves behind can be told while it sings.
+type scene struct {
+	*loadproc.Server
+	canary        *loadproc.Canary
+	empty, before loadproc.Footprint
+	began         time.Time
+}
+
+// sessionsOfCanary write and watch.
+const sessionsOfCanary = 2
+
+// begin starts a server for so many sessions, and a canary.
+func begin(t *testing.T, sessions int, config loadproc.ServerConfig) *scene {
+	t.Helper()
+	config.Program, config.Sessions = serverProgram(t), sessions+sessionsOfCanary
+	s := &scene{Server: loadproc.Serve(t, config), began: time.Now()}
+	s.empty = s.LookClean(t)
+	s.canary = loadproc.NewCanary(t, loadproc.CanaryConfig{Endpoint: s.Endpoint})
+	s.before = s.LookClean(t)
+	return s
+}
+
+// canaryP99 bounds the delay of the canary's values, where the machine is not
+// meant to be loaded fully: publishing interval and 300 ms, for other tests that
+// run beside.
+const canaryP99 = 400 * time.Millisecond
+
+// end lets the canary say what it felt, waits until nothing is left of so many
+// sessions, and ends the server.
+func (s *scene) end(t *testing.T, sessions int) {
+	t.Helper()
+	s.canary.End(t, canaryP99)
+	after := s.Returned(t, s.empty, sessions+sessionsOfCanary)
+	t.Logf("server before: %v", s.empty)
+	t.Logf("server after:  %v", after)
+	s.Stop(t, 5*time.Second)
+	t.Logf("%.0f s in all", time.Since(s.began).Seconds())
+}
+
+// without says what the server has more than the canary, or nothing.
+func (s *scene) without(f loadproc.Footprint) string { return f.More(s.before) }
