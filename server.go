@@ -104,7 +104,7 @@ func (s *Server) assemble(limits Limits) {
 	})
 	// A private-key operation holds a core for a millisecond or two; waiting
 	// clients are served in turns, as far as they would wait so long.
-	s.lane = actors.NewLane(actors.LaneConfig{Size: laneSize(), MaxWait: channelLimits.LaneWait, OnPanic: onPanic})
+	s.lane = actors.NewLane(actors.LaneConfig{Size: laneSize(), MaxWait: channelLimits.LaneWait, Follow: laneFollow, OnPanic: onPanic})
 	s.herald.start(s.config.Hooks, s.log)
 	s.subs = publishloop.New(publishloop.Config{
 		Hooks: s.herald.ofSubscriptions(),

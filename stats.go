@@ -76,3 +76,7 @@ func (s *Server) SessionDiagnostics() []ua.SessionDiagnosticsDataType {
 // laneSize is how many private-key operations run at once: all cores but one,
 // so that sessions that exist go on while new ones are made.
 func laneSize() int { return max(1, runtime.GOMAXPROCS(0)-1) }
+
+// laneFollow is how often a client comes back to the lane that has begun to open
+// a channel: for the answer, for CreateSession, and for ActivateSession.
+const laneFollow = 3

@@ -15,17 +15,16 @@ type LaneConfig struct {
 	// MaxWait is how long a task may have to wait for its turn; what would wait longer is refused at
 	// once. Default 4 s.
 	MaxWait time.Duration
+	// Follow is the number of tasks of class [Second] that somebody will bring who has begun with one
+	// of class [Last]. They go before those who come, so their time counts before they are there.
+	// Default 0.
+	Follow int
 	// OnPanic is that of [PoolConfig].
 	OnPanic func(owner uint64, value any, stack []byte)
 }
 
 const (
 	defaultMaxWait = 4 * time.Second
-	// firstGuess is what a task is taken to need before one was measured.
-	firstGuess = 2 * time.Millisecond
-	// slowest is the longest time that one task is counted with, so that a pause of the whole process
-	// does not look like a slow lane.
-	slowest = 250 * time.Millisecond
 	// laneQueue bounds what waits by number, too.
 	laneQueue = 32_768
 
@@ -56,24 +55,15 @@ func (e *BusyError) Unwrap() error { return ErrOverloaded }
 type Lane struct {
 	// Immutable.
 	pool    *Pool
-	size    time.Duration // as a number to divide by
 	maxWait time.Duration
 
 	mu sync.Mutex
 	// Guarded by mu.
-	took     time.Duration // by a task, on average
-	paces    [classes]pace
+	estimate estimate
 	promised time.Time // when the last of those comes back who were sent away
 	worked   uint64
 	dropped  uint64
 	refused  uint64
-}
-
-// pace is how fast a class is served while its tasks wait.
-type pace struct {
-	every time.Duration // from one task to the next, on average; 0 before two were seen
-	last  time.Time
-	begun uint64
 }
 
 // NewLane makes a lane. It must be closed.
@@ -86,7 +76,8 @@ func NewLane(cfg LaneConfig) *Lane {
 		pool: NewPool(PoolConfig{
 			Size: size, Queue: laneQueue, OwnerQueue: laneQueue, OwnerActive: size, OnPanic: cfg.OnPanic,
 		}),
-		size: time.Duration(size), maxWait: cfg.MaxWait, took: firstGuess,
+		maxWait:  cfg.MaxWait,
+		estimate: newEstimate(size, cfg.Follow, cfg.MaxWait),
 	}
 }
 
@@ -95,13 +86,14 @@ func NewLane(cfg LaneConfig) *Lane {
 // is a [BusyError] or [ErrPoolClosed], and then neither is called. Submit never blocks. Tasks of class
 // [First] are refused only when the queue is full.
 func (l *Lane) Submit(class Class, owner uint64, wanted func() bool, run func(wanted bool)) error {
-	ahead, now := l.pool.ahead(class, owner), time.Now()
-	if class > First && ahead > 0 {
-		if err := l.admit(class, ahead, now); err != nil {
-			return err
-		}
-	}
-	return l.queue(class, owner, ahead, now, wanted, run)
+	return l.submit(class, owner, l.maxWait, wanted, run)
+}
+
+// Enter is [Lane.Submit] of class [Last] for somebody who has been waiting for so long, wherever that
+// was: he will give up that much earlier. An eighth of the time that others may wait is left to him in
+// any case, so that whoever is slow gets in at a time when few others come.
+func (l *Lane) Enter(owner uint64, since time.Duration, wanted func() bool, run func(wanted bool)) error {
+	return l.submit(Last, owner, max(l.maxWait-since, l.maxWait/8), wanted, run)
 }
 
 // Finish is [Lane.Submit] for the next part of work that has begun: it would be wasted if this were
@@ -110,7 +102,17 @@ func (l *Lane) Finish(class Class, owner uint64, wanted func() bool, run func(wa
 	return l.queue(class, owner, l.pool.ahead(class, owner), time.Now(), wanted, run)
 }
 
-func (l *Lane) queue(class Class, owner uint64, ahead int, now time.Time, wanted func() bool, run func(wanted bool)) error {
+func (l *Lane) submit(class Class, owner uint64, most time.Duration, wanted func() bool, run func(wanted bool)) error {
+	ahead, now := l.pool.ahead(class, owner), time.Now()
+	if class > First && !ahead.free {
+		if err := l.admit(class, ahead, now, most); err != nil {
+			return err
+		}
+	}
+	return l.queue(class, owner, ahead, now, wanted, run)
+}
+
+func (l *Lane) queue(class Class, owner uint64, ahead ahead, now time.Time, wanted func() bool, run func(wanted bool)) error {
 	err := l.pool.SubmitAs(class, owner, func() {
 		start := time.Now()
 		if !wanted() {
@@ -120,9 +122,15 @@ func (l *Lane) queue(class Class, owner uint64, ahead int, now time.Time, wanted
 			run(false)
 			return
 		}
-		l.began(class, ahead > 0, now, start)
+		l.mu.Lock()
+		l.estimate.began(class, !ahead.free, now, start)
+		l.mu.Unlock()
 		run(true)
-		l.ended(time.Since(start))
+		took := time.Since(start)
+		l.mu.Lock()
+		l.worked++
+		l.estimate.ended(class, took)
+		l.mu.Unlock()
 	})
 	if err == ErrOverloaded {
 		l.mu.Lock()
@@ -132,47 +140,25 @@ func (l *Lane) queue(class Class, owner uint64, ahead int, now time.Time, wanted
 	return err
 }
 
-// admit refuses a task that would wait too long.
-func (l *Lane) admit(class Class, ahead int, now time.Time) error {
+// admit refuses a task that would wait longer than it may.
+func (l *Lane) admit(class Class, ahead ahead, now time.Time, most time.Duration) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.wait(class, ahead) <= l.maxWait {
+	if l.estimate.wait(class, ahead, now) <= most {
 		return nil
 	}
 	return l.refuse(class, ahead, now)
 }
 
-// wait is how long a task waits that has so many before it. Called with mu.
-func (l *Lane) wait(class Class, ahead int) time.Duration {
-	return time.Duration(ahead) * l.each(class)
-}
-
-// each is the time between two turns of a class. Called with mu.
-func (l *Lane) each(class Class) time.Duration {
-	return max(l.paces[class].every, l.took/l.size, time.Microsecond)
-}
-
-// spacing is the time between two who come back: what one of them costs the lane,
-// with all that follows in other classes. The pace of a crowded moment is often
-// slower, as clients on the same machine are busy too, and would leave the lane
-// idle later. Called with mu.
-func (l *Lane) spacing(class Class) time.Duration {
-	each, n := l.each(class), l.paces[class].begun
-	if n < 32 || l.worked < n {
-		return each
-	}
-	return min(each, time.Duration(float64(l.took)/float64(l.size)*float64(l.worked)/float64(n)))
-}
-
 // refuse makes the error of a task that is not taken. Everybody who is sent away is promised a moment
 // of his own, so that they do not all come back together. Called with mu.
-func (l *Lane) refuse(class Class, ahead int, now time.Time) error {
+func (l *Lane) refuse(class Class, ahead ahead, now time.Time) error {
 	l.refused++
-	due := now.Add(l.wait(class, ahead))
+	due := now.Add(l.estimate.wait(class, ahead, now))
 	if due.Before(l.promised) {
 		due = l.promised
 	}
-	l.promised = due.Add(l.spacing(class))
+	l.promised = due.Add(l.estimate.spacing(class))
 	if latest := now.Add(longestRetry); l.promised.After(latest) {
 		l.promised = latest
 	}
@@ -190,38 +176,6 @@ func Spread(d time.Duration) time.Duration {
 	return d + jitter
 }
 
-// average moves an average towards a new value.
-func average(old, value time.Duration) time.Duration { return old + (value-old)/8 }
-
-// began measures the pace of a class by a task that had to wait for its turn.
-func (l *Lane) began(class Class, waited bool, submitted, start time.Time) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	p := &l.paces[class]
-	p.begun++
-	since := p.last
-	p.last = start
-	if !waited || since.IsZero() {
-		return
-	}
-	if since.Before(submitted) {
-		since = submitted
-	}
-	every := min(start.Sub(since), slowest)
-	if p.every == 0 {
-		p.every = every
-		return
-	}
-	p.every = average(p.every, every)
-}
-
-func (l *Lane) ended(took time.Duration) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.worked++
-	l.took = average(l.took, min(took, slowest))
-}
-
 // LaneStats is a snapshot of a lane.
 type LaneStats struct {
 	PoolStats
@@ -237,11 +191,11 @@ type LaneStats struct {
 
 // Stats returns the lane's counters of this moment.
 func (l *Lane) Stats() LaneStats {
-	s := LaneStats{PoolStats: l.pool.Stats(), MaxWait: l.maxWait}
+	s, all := LaneStats{PoolStats: l.pool.Stats(), MaxWait: l.maxWait}, l.pool.everybody()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s.Worked, s.Unheard, s.Refused, s.Average = l.worked, l.dropped, l.refused, l.took
-	s.Wait = l.wait(Last, s.Waiting)
+	s.Worked, s.Unheard, s.Refused, s.Average = l.worked, l.dropped, l.refused, l.estimate.average()
+	s.Wait = l.estimate.wait(Last, all, time.Now())
 	s.Away = max(0, time.Until(l.promised))
 	return s
 }

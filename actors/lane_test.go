@@ -144,6 +144,94 @@ func TestLaneCountsWithEarlierClasses(t *testing.T) {
 	})
 }
 
+// Who comes brings more tasks, which go first: a crowd that comes in one moment, of which nothing has been
+// measured, is let in only as far as all that it brings can be done in time. A crowd that does not go on is
+// forgotten.
+func TestLaneReckonsWithWhatNewcomersBring(t *testing.T) {
+	const (
+		most   = time.Second
+		follow = 3
+		reply  = 50 * time.Millisecond // after which a client brings its next task
+	)
+	inLane(t, LaneConfig{MaxWait: most, Follow: follow}, func(t *testing.T, l *Lane) {
+		var mu sync.Mutex
+		var longest time.Duration
+		taken := 0
+		for i := range uint64(1000) {
+			begin := time.Now()
+			var bring func(n int)
+			bring = func(n int) {
+				if n == 0 {
+					mu.Lock()
+					longest = max(longest, time.Since(begin))
+					mu.Unlock()
+					return
+				}
+				time.AfterFunc(reply, func() {
+					if err := l.Submit(Second, i, always, func(bool) { time.Sleep(op); bring(n - 1) }); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			if err := l.Submit(Last, i, always, func(bool) { time.Sleep(op); bring(follow) }); err == nil {
+				taken++
+			}
+		}
+		later(time.Minute)
+		if fit := int(most / op / (1 + follow)); taken < fit*8/10 || taken > fit*11/10 {
+			t.Errorf("%d were taken, and %d fit", taken, fit)
+		}
+		if longest > most*12/10+follow*reply {
+			t.Errorf("all that somebody brought was done after %v", longest)
+		}
+		for i := range uint64(100) { // they begin, and are not heard of again
+			if err := l.Submit(Last, i, always, func(bool) { time.Sleep(op) }); err != nil {
+				t.Error(err)
+			}
+		}
+		later(100 * op)
+		wait := func() time.Duration {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			return l.estimate.wait(Last, ahead{own: 1}, time.Now())
+		}
+		if now := wait(); now < 100*follow*op*7/10 {
+			t.Errorf("those who have begun count as %v", now)
+		}
+		later(10 * most)
+		if now := wait(); now > (2+follow)*op {
+			t.Errorf("those who do not go on still count as %v", now)
+		}
+	})
+}
+
+// Who has been waiting elsewhere gives up earlier, and is refused where another one may wait; but not when
+// there is next to nothing to wait for.
+func TestWhoHasWaitedIsLetInForLess(t *testing.T) {
+	const most = 80 * op
+	inLane(t, LaneConfig{MaxWait: most}, func(t *testing.T, l *Lane) {
+		var taken [3]int
+		enter := func(i int, since time.Duration) {
+			if l.Enter(uint64(i), since, always, func(bool) { time.Sleep(op) }) == nil {
+				taken[int(since/(most/2))]++
+			}
+		}
+		for i := range 40 { // the longest wait first, since others would fill the lane
+			enter(i, most)
+		}
+		for i := range 100 {
+			enter(100+i, most/2)
+		}
+		for i := range 200 {
+			enter(1000+i, 0)
+		}
+		if want := [3]int{40, 30, 11}; taken != want {
+			t.Errorf("%v were taken, want %v", taken, want)
+		}
+		later(time.Minute)
+	})
+}
+
 // A refused client that comes back when it was told finds its place: all of a crowd get in, and each is
 // refused but a few times.
 func TestRefusedComeBackInTurn(t *testing.T) {

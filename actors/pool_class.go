@@ -52,21 +52,37 @@ func (p *Pool) nextTurn() (*poolOwner, func()) {
 	return p.turns[first].next()
 }
 
-// ahead returns how many tasks would be served before a new one, roughly: all of earlier classes, and
-// of its own what the turns between owners let go first. It is 0 when a worker is free.
-func (p *Pool) ahead(class Class, owner uint64) int {
+// ahead is what a new task would have to wait for, roughly.
+type ahead struct {
+	free    bool // a worker is, and the task waits for nothing
+	earlier int  // tasks of earlier classes
+	own     int  // those of its class that the turns between owners let go first, and one that runs
+}
+
+// ahead returns what would be served before a new task.
+func (p *Pool) ahead(class Class, owner uint64) (a ahead) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.active < p.size {
-		return 0
+		return ahead{free: true}
 	}
-	n := 1 // one that runs must end
 	for i := range class {
-		n += p.turns[i].waiting
+		a.earlier += p.turns[i].waiting
 	}
 	q, own := &p.turns[class], 0
 	if o := q.owners[owner]; o != nil {
 		own = o.waiting
 	}
-	return n + min(q.waiting, (own+1)*len(q.owners))
+	a.own = 1 + min(q.waiting, (own+1)*len(q.owners))
+	return a
+}
+
+// everybody is what waits now, for one who would come behind all of it.
+func (p *Pool) everybody() (a ahead) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	a.own = p.turns[Last].waiting
+	a.earlier = p.waiting() - a.own
+	a.free = a.own+a.earlier == 0
+	return a
 }

@@ -11,7 +11,7 @@ import (
 type deadlines struct {
 	mu        sync.Mutex
 	stage     time.Duration // end of the Hello or OpenSecureChannel stage; 0 once live
-	idleSince time.Duration // when the channel last lost its last session
+	idleSince time.Duration // when the channel last lost its last session, or came
 	token     time.Duration // when the newest token ends, its tolerance included
 }
 
@@ -61,7 +61,11 @@ func (c *Channel) overdue() (CloseReason, bool) {
 // enterStage starts the time that the next stage may take.
 func (c *Channel) enterStage(limit time.Duration) {
 	c.deadlines.mu.Lock()
-	c.deadlines.stage = c.server.since() + limit
+	now := c.server.since()
+	if c.deadlines.stage == 0 {
+		c.deadlines.idleSince = now // it has just come
+	}
+	c.deadlines.stage = now + limit
 	c.deadlines.mu.Unlock()
 	c.setDeadline()
 }
@@ -86,6 +90,13 @@ func (c *Channel) idleFromNow() {
 	c.deadlines.mu.Lock()
 	c.deadlines.idleSince = c.server.since()
 	c.deadlines.mu.Unlock()
+}
+
+// age is how long a connection has been here that has had no session yet.
+func (c *Channel) age() time.Duration {
+	c.deadlines.mu.Lock()
+	defer c.deadlines.mu.Unlock()
+	return c.server.since() - c.deadlines.idleSince
 }
 
 // since is the monotonic time of the server, in which deadlines are kept.

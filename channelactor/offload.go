@@ -24,12 +24,8 @@ func (c *Channel) offload(class actors.Class, policy *uasc.Policy, work func() e
 	if c.stage == stageLive {
 		class = actors.First
 	}
-	submit := c.server.config.Lane.Submit
-	if class == actors.Second {
-		submit = c.server.config.Lane.Finish
-	}
 	done := make(chan error, 1)
-	err := submit(class, c.laneKey(), c.wanted, func(wanted bool) {
+	run := func(wanted bool) {
 		err := error(ua.BadInternalError) // stands if something panics
 		defer func() { done <- err }()
 		if !wanted {
@@ -37,7 +33,18 @@ func (c *Channel) offload(class actors.Class, policy *uasc.Policy, work func() e
 			return
 		}
 		err = work()
-	})
+	}
+	lane := c.server.config.Lane
+	var err error
+	switch class {
+	case actors.Last:
+		// The client counts from when it connected, which is about now minus age.
+		err = lane.Enter(c.laneKey(), c.age(), c.wanted, run)
+	case actors.Second:
+		err = lane.Finish(class, c.laneKey(), c.wanted, run)
+	default:
+		err = lane.Submit(class, c.laneKey(), c.wanted, run)
+	}
 	if err != nil {
 		return fmt.Errorf("handshake lane: %w: %w", ua.BadTcpServerTooBusy, err)
 	}

@@ -31,6 +31,10 @@ func (w *world) narrow(limits actors.LaneConfig) (goOn func()) {
 	return func() { close(free) }
 }
 
+// oneMayWait is a lane in which one stranger may wait behind another task: each
+// task is taken to need 2 ms at first, and a stranger to bring that much.
+var oneMayWait = actors.LaneConfig{MaxWait: 30 * time.Second, Follow: 9_999}
+
 // until waits for something that happens on other goroutines.
 func until(t *testing.T, what string, is func() bool) {
 	t.Helper()
@@ -104,8 +108,7 @@ func TestThreat_S11_OverdueRequestsCostNoKeyOperation(t *testing.T) {
 func TestThreat_S11_LaneRefusesAtOnce(t *testing.T) {
 	w := newWorld(t, Limits{})
 	address := w.listen()
-	// One task is held up and one may wait: each is taken to need 2 ms at first.
-	goOn := w.narrow(actors.LaneConfig{MaxWait: 3 * time.Millisecond})
+	goOn := w.narrow(oneMayWait)
 	lane := w.config.Lane
 	waits := w.knock(dial(t, address))
 	until(t, "the request waits", func() bool { return lane.Stats().Waiting == 1 })
@@ -147,7 +150,7 @@ func TestRenewalsAreNotRefused(t *testing.T) {
 	w := newWorld(t, Limits{})
 	address := w.listen()
 	live := w.peer(dial(t, address), uasc.Basic256Sha256, uasc.ModeSignAndEncrypt).connect()
-	goOn := w.narrow(actors.LaneConfig{MaxWait: 3 * time.Millisecond})
+	goOn := w.narrow(oneMayWait)
 	lane := w.config.Lane
 	first := w.knock(dial(t, address))
 	until(t, "a stranger waits", func() bool { return lane.Stats().Waiting == 1 })
@@ -161,5 +164,27 @@ func TestRenewalsAreNotRefused(t *testing.T) {
 		if frame := p.frame(); string(frame[:3]) != "OPN" {
 			t.Errorf("%.3q", frame)
 		}
+	}
+}
+
+// What a client has waited since it connected counts: it gives up that much earlier.
+func TestWhoHasWaitedElsewhereWaitsLess(t *testing.T) {
+	w := newWorld(t, Limits{})
+	address := w.listen()
+	// Behind the task that is held up there are 20 ms to wait.
+	goOn := w.narrow(actors.LaneConfig{MaxWait: 100 * time.Millisecond, Follow: 9})
+	slow := dial(t, address)
+	time.Sleep(100 * time.Millisecond) // real sockets know no fake time
+	if frame := w.knock(slow).frame(); string(frame[:3]) != "ERR" {
+		t.Errorf("who connected long ago got %.3q", frame)
+	}
+	waits := w.knock(dial(t, address))
+	until(t, "who has just come waits", func() bool { return w.config.Lane.Stats().Waiting == 1 })
+	goOn()
+	if frame := waits.frame(); string(frame[:3]) != "OPN" {
+		t.Errorf("who has just come got %.3q", frame)
+	}
+	if frame := w.knock(dial(t, address)).frame(); string(frame[:3]) != "OPN" {
+		t.Errorf("who came later got %.3q", frame)
 	}
 }
