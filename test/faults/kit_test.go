@@ -75,11 +75,17 @@ func begin(t *testing.T, sessions int, config loadproc.ServerConfig) *scene {
 // run beside.
 const canaryP99 = 400 * time.Millisecond
 
-// end lets the canary say what it felt, waits until nothing is left of so many
-// sessions, and ends the server.
+// end lets the canary say what it felt, and leaves.
 func (s *scene) end(t *testing.T, sessions int) {
 	t.Helper()
 	s.canary.End(t, canaryP99)
+	s.leave(t, sessions)
+}
+
+// leave waits until nothing is left of so many sessions, and ends the server. The
+// canary has ended.
+func (s *scene) leave(t *testing.T, sessions int) {
+	t.Helper()
 	after := s.Returned(t, s.empty, sessions+sessionsOfCanary)
 	t.Logf("server before: %v", s.empty)
 	t.Logf("server after:  %v", after)
@@ -87,5 +93,5 @@ func (s *scene) end(t *testing.T, sessions int) {
 	t.Logf("%.0f s in all", time.Since(s.began).Seconds())
 }
 
-// without says what the server has more than the canary, or nothing.
-func (s *scene) without(f loadproc.Footprint) string { return f.More(s.before) }
+// others says what the server has of clients beyond the canary, or nothing.
+func (s *scene) others(f loadproc.Footprint) string { return f.More(s.before) }
