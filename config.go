@@ -18,7 +18,6 @@ import (
 
 	"github.com/uahive/uahive/codec/uasc"
 	"github.com/uahive/uahive/pki"
-	"github.com/uahive/uahive/sessionactor"
 )
 
 // Config says what a server is and what it offers. The zero value works: it
@@ -56,11 +55,15 @@ type Config struct {
 	// Add [NoSecurity] to let clients in without any.
 	Security []Security
 	// Anonymous admits users who do not say who they are. Default: only where
-	// Authenticate is nil.
+	// there are no Identities. Authenticate is not asked about them.
 	Anonymous bool
-	// Authenticate checks user names and passwords, on the worker pool. Its
-	// error refuses the user; the reason stays in the log. nil offers no user
-	// names.
+	// Identities lists how users may say who they are, in the order in which
+	// clients see it. Default: [UserNames] where Authenticate is set, else none.
+	Identities []Identity
+	// Authenticate decides about users of every kind in Identities, on the worker
+	// pool. Its error refuses the user; the reason stays in the log. It is needed
+	// for user names and issued tokens, whose secrets only the program can check.
+	// Refused logins are slowed down, see [sessionactor.Limits] under BadLogins.
 	Authenticate func(ctx context.Context, c Credentials) (*User, error)
 
 	// Limits bounds what clients can take. Zero fields take their defaults.
@@ -87,18 +90,6 @@ type BuildInfo struct {
 	ManufacturerName, ProductName, SoftwareVersion, BuildNumber string
 	BuildDate                                                   time.Time
 }
-
-// Credentials are what a client claims to be, complete and decrypted.
-type Credentials = sessionactor.Credentials
-
-// User is who a session acts for.
-type User = sessionactor.User
-
-// Kinds of identity.
-const (
-	AnonymousUser = sessionactor.Anonymous
-	NamedUser     = sessionactor.UserName
-)
 
 // Security is a pair of security policy and mode.
 type Security struct {
@@ -173,9 +164,7 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Security == nil {
 		c.Security = SecurePolicies()
 	}
-	if c.Authenticate == nil {
-		c.Anonymous = true
-	}
+	c.withIdentities()
 	switch {
 	case c.ShutdownDelay == 0:
 		c.ShutdownDelay = time.Second
@@ -227,6 +216,9 @@ func (c *Config) check() error {
 		if slices.Contains(c.Security[:i], s) {
 			return &ConfigError{Field: fmt.Sprintf("Security[%d]", i), Value: s.String(), Instead: "leave it out, it is in the list already"}
 		}
+	}
+	if err := c.checkIdentities(); err != nil {
+		return err
 	}
 	if c.Limits.Sessions < 0 {
 		return &ConfigError{Field: "Limits.Sessions", Value: fmt.Sprint(c.Limits.Sessions), Instead: "write the number of sessions, or 0 for 10,000"}

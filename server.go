@@ -133,26 +133,15 @@ func (s *Server) endpoints() *sessionactor.Endpoints {
 			ApplicationName: ua.LocalizedText{Text: c.ApplicationName}, ApplicationType: ua.ApplicationTypeServer,
 		},
 		Certificate: func() []byte { return s.pki.Certificate().Chain },
-		Anonymous:   c.Anonymous, UserName: c.Authenticate != nil,
+		Anonymous:   c.Anonymous,
+	}
+	for _, identity := range c.Identities {
+		e.Identities = append(e.Identities, identity.offer)
 	}
 	for _, security := range c.Security {
 		e.Profiles = append(e.Profiles, sessionactor.Profile{Policy: security.policy, Mode: security.mode})
 	}
 	return e
-}
-
-// authenticator admits anonymous users where they are offered, and asks the
-// program about all others.
-func (c *Config) authenticator() sessionactor.Authenticator {
-	if c.Authenticate == nil {
-		return nil
-	}
-	return func(ctx context.Context, credentials Credentials) (*User, error) {
-		if credentials.Kind == AnonymousUser {
-			return new(User), nil
-		}
-		return c.Authenticate(ctx, credentials)
-	}
 }
 
 // Listen opens the listener of [Config.Endpoint], so that a port in use is an

@@ -14,8 +14,13 @@ import (
 // known when somebody leaves.
 const retryFull = 5 * time.Second
 
-// retryAfter is when the lane wants to see a client again, 0 if it does not say.
+// retryAfter is when the lane wants to see a client again, or when a lockout ends;
+// 0 if neither says.
 func retryAfter(err error) time.Duration {
+	var locked *lockout
+	if errors.As(err, &locked) {
+		return locked.after
+	}
 	var busy *actors.BusyError
 	if errors.As(err, &busy) {
 		return busy.RetryAfter

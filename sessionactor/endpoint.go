@@ -5,7 +5,6 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/uahive/uahive/channelactor"
 	"github.com/uahive/uahive/codec/ua"
 	"github.com/uahive/uahive/codec/uasc"
 )
@@ -30,11 +29,10 @@ type Endpoints struct {
 	Certificate func() []byte
 	// Profiles are the offered pairs, in the order in which clients see them.
 	Profiles []Profile
-	// Anonymous and UserName say which identity tokens are accepted.
-	Anonymous, UserName bool
-	// PlainPasswords admits passwords that are not encrypted, on channels that
-	// do not encrypt. It is for test beds only.
-	PlainPasswords bool
+	// Anonymous admits users who do not say who they are.
+	Anonymous bool
+	// Identities are the ways to say it.
+	Identities []Identity
 }
 
 // Offers reports whether sessions may use the policy and mode.
@@ -105,54 +103,4 @@ func (e *Endpoints) address(asked, dialed string) string {
 		return own.String()
 	}
 	return e.URL
-}
-
-// policyID names a token policy. It says kind and algorithm, so that a token
-// can be checked against the channel that it came on.
-func policyID(kind ua.UserTokenType, policy *uasc.Policy) string {
-	if kind == ua.UserTokenTypeAnonymous {
-		return "anonymous"
-	}
-	return "username_" + strings.ToLower(policy.Name)
-}
-
-// secretPolicy is the policy with which secrets are encrypted on an endpoint:
-// its own, or a secure one where the endpoint has none.
-func secretPolicy(endpoint *uasc.Policy) *uasc.Policy {
-	if endpoint.Secure() {
-		return endpoint
-	}
-	return uasc.Basic256Sha256
-}
-
-func (e *Endpoints) tokens(p Profile) []ua.UserTokenPolicy {
-	var list []ua.UserTokenPolicy
-	if e.Anonymous {
-		list = append(list, ua.UserTokenPolicy{
-			PolicyID: policyID(ua.UserTokenTypeAnonymous, p.Policy), TokenType: ua.UserTokenTypeAnonymous,
-		})
-	}
-	if e.UserName {
-		policy := secretPolicy(p.Policy)
-		list = append(list, ua.UserTokenPolicy{
-			PolicyID: policyID(ua.UserTokenTypeUserName, policy), TokenType: ua.UserTokenTypeUserName,
-			SecurityPolicyURI: policy.URI,
-		})
-	}
-	return list
-}
-
-// offersToken reports whether a token with this policy id may come on the
-// channel. An empty id is accepted from clients that leave it out.
-func (e *Endpoints) offersToken(c *channelactor.Channel, id string, kind ua.UserTokenType) bool {
-	for _, p := range e.tokens(Profile{Policy: c.Policy(), Mode: uasc.Mode(c.Mode())}) {
-		if p.TokenType == kind && (p.PolicyID == id || id == "") {
-			return true
-		}
-	}
-	return false
-}
-
-func (e *Endpoints) tokenPolicy(c *channelactor.Channel) *uasc.Policy {
-	return secretPolicy(c.Policy())
 }

@@ -17,7 +17,7 @@ func testEndpoints() *Endpoints {
 			{uasc.Aes256Sha256RsaPss, uasc.ModeSignAndEncrypt},
 			{uasc.PolicyNone, uasc.ModeNone},
 		},
-		Anonymous: true, UserName: true,
+		Anonymous: true, Identities: []Identity{{Kind: UserName}},
 	}
 }
 

@@ -55,6 +55,17 @@ type Limits struct {
 	// Activations is the number of ActivateSession requests that wait for one
 	// session. Default 16.
 	Activations int
+	// BadLogins is how many logins a client may get wrong before it has to wait, by
+	// its certificate, or by its host where it has none; one is forgotten every
+	// 10 s. After each one above that, the client's logins are BadServerTooBusy, with
+	// a hint, for 1 s, 2 s and so on up to 1 min. Clients with certificates from one
+	// host have ten times as many together. Users are not counted, so that nobody
+	// can lock another one out. Default 10; negative: no limit.
+	BadLogins int
+	// RefusalTime is how long a refused login takes at the least, so that the time
+	// does not tell a wrong password from a forged one. Default 250 ms; negative:
+	// no longer than it takes.
+	RefusalTime time.Duration
 	// CallTimeout ends calls into user code whose client gave no TimeoutHint,
 	// or a longer one. Default 60 s.
 	CallTimeout time.Duration
@@ -84,6 +95,12 @@ func (l Limits) WithDefaults() Limits {
 	setDefault(&l.WaitingBytes, 16<<20)
 	setDefault(&l.ServeTime, 2*time.Second)
 	setDefault(&l.Activations, 16)
+	if l.BadLogins == 0 {
+		l.BadLogins = 10
+	}
+	if l.RefusalTime == 0 {
+		l.RefusalTime = 250 * time.Millisecond
+	}
 	setDefault(&l.CallTimeout, time.Minute)
 	return l
 }

@@ -66,6 +66,7 @@ type Service struct {
 	// waitingBytes is the encoded size of requests that wait for the worker pool.
 	waitingBytes atomic.Int64
 	numbers      atomic.Uint64
+	logins       *logins
 	stats        counters
 	meter        meter
 }
@@ -84,6 +85,7 @@ func New(config Config) *Service {
 		},
 		refusals: channelactor.NewPeerLog(config.Logger, zerolog.WarnLevel, 10, 10*time.Second),
 		visits:   channelactor.NewPeerLog(config.Logger, zerolog.InfoLevel, 100, time.Second),
+		logins:   newLogins(limits.BadLogins),
 		encoding: make(chan struct{}, max(2, runtime.GOMAXPROCS(0))),
 		sessions: actors.NewRegistry[ua.NodeID, *Session](ua.NodeID.Hash),
 	}

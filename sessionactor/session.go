@@ -60,7 +60,6 @@ type binding struct {
 	active  bool
 	user    *User
 	locales []string
-	token   identityToken // what the identity was made of, for a later re-binding
 }
 
 // message is what a session's mailbox takes.
@@ -153,14 +152,25 @@ func (s *Session) waitOn() bool {
 	return !over
 }
 
-// remaining returns how long the session may still stay silent.
+// remaining returns how long the session may still stay silent, or less where its
+// user's identity ends before that.
 func (s *Session) remaining() (rest time.Duration, over bool) {
+	rest = s.untilTimeout()
+	if bound := s.bound.Load(); bound != nil {
+		if expiry, ends := bound.untilExpiry(); ends {
+			rest = min(rest, expiry)
+		}
+	}
+	return rest, rest <= 0
+}
+
+// untilTimeout returns how long the session may still stay silent.
+func (s *Session) untilTimeout() time.Duration {
 	limit := s.timeout
 	if bound := s.bound.Load(); bound != nil && (!bound.active || s.abandoned(bound)) {
 		limit = min(limit, s.service.limits.ActivationTimeout)
 	}
-	rest = limit - s.idle()
-	return rest, rest <= 0
+	return limit - s.idle()
 }
 
 // handle acts on one message.
@@ -183,7 +193,12 @@ func (s *Session) handle(m message) {
 	case messageChannelClosed:
 		s.channelClosed(m.channel)
 	case messageIdle:
-		s.end(endTimeout, true)
+		if s.untilTimeout() <= 0 {
+			s.end(endTimeout, true)
+			return
+		}
+		s.expire()
+		s.waitOn()
 	case messageExpel:
 		if bound := s.bound.Load(); bound != nil && !bound.active {
 			s.end(endExpelled, true)
@@ -234,6 +249,7 @@ const (
 	endTimeout  endCause = "timed out"
 	endChannel  endCause = "channel closed before activation"
 	endExpelled endCause = "used before activation"
+	endExpired  endCause = "the identity of its user expired"
 	endEvicted  endCause = "made room for another session"
 	endShutdown endCause = "server shuts down"
 )

@@ -3,7 +3,7 @@ package sessionactor
 import (
 	"bytes"
 	"context"
-	"crypto/subtle"
+	"errors"
 	"fmt"
 	"time"
 
@@ -22,11 +22,11 @@ type activation struct {
 	// Decided on the session's goroutine before it starts.
 	nonce []byte
 	bound *binding
+	begun time.Time
 
 	// Result.
-	err   error
-	user  *User
-	token identityToken
+	err  error
+	user *User
 }
 
 // activateSession serves ActivateSession (Part 4, 5.7.3).
@@ -52,7 +52,7 @@ func (s *Session) startActivation() {
 	for s.activity == nil && len(s.backlog) > 0 {
 		a := s.backlog[0]
 		s.backlog = s.backlog[1:]
-		a.bound, a.nonce = s.bound.Load(), s.nonce
+		a.bound, a.nonce, a.begun = s.bound.Load(), s.nonce, time.Now()
 		if a.bound == nil {
 			a.call.fault(ua.BadSessionIDInvalid)
 			continue
@@ -97,8 +97,12 @@ func (s *Session) checkActivation(a *activation) error {
 // message comes back.
 func (s *Session) verify(a *activation) {
 	secure := a.call.channel.Policy().Secure()
-	if !secure && !needsKey(&a.request.UserIdentityToken) {
+	if !secure && !proves(&a.request.UserIdentityToken) {
 		s.prove(a)
+		return
+	}
+	if a.err = s.lockedOut(a); a.err != nil {
+		s.verified(a)
 		return
 	}
 	err := s.service.config.Lane.Submit(actors.Second, a.call.owner(), a.call.wanted, func(wanted bool) {
@@ -115,6 +119,19 @@ func (s *Session) verify(a *activation) {
 	}
 }
 
+// lockedOut refuses who had too many logins refused. Who proves nothing cannot
+// guess, and comes in.
+func (s *Session) lockedOut(a *activation) error {
+	if !proves(&a.request.UserIdentityToken) {
+		return nil
+	}
+	if rest := s.service.logins.wait(a.call.channel); rest > 0 {
+		s.service.stats.lockedOut.Add(1)
+		return &lockout{rest}
+	}
+	return nil
+}
+
 // prove checks what takes keys, and goes on with the user's callback.
 func (s *Session) prove(a *activation) {
 	a.err = ua.BadInternalError // stands if something panics
@@ -127,17 +144,22 @@ func (s *Session) prove(a *activation) {
 	if a.err = s.verifyClient(a); a.err != nil {
 		return
 	}
-	if a.token, a.err = s.service.openToken(a.call.channel, a.nonce, &a.request.UserIdentityToken); a.err != nil {
+	token, err := s.service.readToken(a.call.channel, a.nonce, a.request)
+	if a.err = err; err != nil {
 		return
 	}
 	if s.service.config.Authenticate == nil {
-		a.user, a.err = s.authenticate(a.call.ctx, a)
+		a.user, a.err = s.authenticate(a.call.ctx, a, &token)
 		return
 	}
-	err := s.service.config.Pool.Submit(a.authOwner(), func() {
+	err = s.service.config.Pool.Submit(a.authOwner(), func() {
 		defer s.verified(a)
+		// Many may have come here together, before the first of them was refused.
+		if a.err = s.lockedOut(a); a.err != nil {
+			return
+		}
 		a.err = ua.BadInternalError
-		a.user, a.err = s.authenticate(a.call.ctx, a)
+		a.user, a.err = s.authenticate(a.call.ctx, a, &token)
 	})
 	if err != nil {
 		a.err = ua.BadServerTooBusy
@@ -155,8 +177,25 @@ func (a *activation) authOwner() uint64 {
 	return a.call.channel.PeerHash()&^(shares-1) | a.call.session.number%shares | 1<<62
 }
 
-// verified brings an activation back to the session's goroutine.
+// verified brings an activation back to the session's goroutine. A refused login
+// comes back after a time that is the same for all of them, so that it does not say
+// how far its secret got (threats U5 and U6); nothing waits for that but its client.
 func (s *Session) verified(a *activation) {
+	var refused *refusal
+	if !errors.As(a.err, &refused) {
+		s.comeBack(a)
+		return
+	}
+	s.service.logins.refused(a.call.channel)
+	rest := time.Until(a.begun.Add(s.service.limits.RefusalTime))
+	if rest <= 0 {
+		s.comeBack(a)
+		return
+	}
+	time.AfterFunc(rest, func() { s.comeBack(a) })
+}
+
+func (s *Session) comeBack(a *activation) {
 	if !s.mailbox.Post(message{kind: messageActivated, activate: a}) {
 		a.call.fault(ua.BadSessionClosed)
 	}
@@ -169,7 +208,7 @@ func (s *Session) verifyClient(a *activation) error {
 	if !policy.Secure() {
 		return nil
 	}
-	own := s.service.config.PKI.Certificate()
+	own := s.service.own(a.call.channel)
 	peer := a.call.channel.PeerCertificate()
 	if err := uasc.VerifyNonce(policy, peer.Key, a.request.ClientSignature, own.Chain, a.nonce); err != nil {
 		return ua.BadApplicationSignatureInvalid
@@ -177,16 +216,31 @@ func (s *Session) verifyClient(a *activation) error {
 	return nil
 }
 
-// authenticate asks who the user is. On another channel it must be the same
-// identity as before (Part 4, 5.7.3.1).
-func (s *Session) authenticate(ctx context.Context, a *activation) (*User, error) {
-	if a.bound.active && a.call.channel != a.bound.channel && !a.token.equal(a.bound.token) {
+// authenticate asks who the user is. On another channel it must be the same one as
+// before (Part 4, 5.7.3.1). A secret that could not be read is asked about like any
+// other, and refused whatever the answer is; a certificate that proves nothing is
+// no secret, and not asked about.
+func (s *Session) authenticate(ctx context.Context, a *activation, token *identityToken) (*User, error) {
+	if token.kind == UserCertificate && token.refused != nil {
+		return nil, token.refused
+	}
+	channel := a.call.channel
+	user, err := s.service.authenticate(ctx, Credentials{
+		Kind: token.kind, UserName: token.name, Password: token.secret, Token: token.data, TokenType: token.tokenType,
+		UserCertificate: token.certificate,
+		ApplicationURI:  s.application(), Certificate: s.certificate, RemoteAddr: channel.RemoteAddr(),
+		SecurityPolicy: channel.Policy().URI, SecurityMode: channel.Mode(), EndpointURL: s.words.Value().endpointURL,
+	})
+	if token.refused != nil {
+		return nil, token.refused
+	}
+	if err != nil {
+		return nil, err
+	}
+	if a.bound.active && channel != a.bound.channel && !user.same(a.bound.user) {
 		return nil, fmt.Errorf("re-binding with another identity: %w", ua.BadIdentityChangeNotSupported)
 	}
-	return s.service.authenticate(ctx, Credentials{
-		Kind: a.token.kind, UserName: a.token.name, Password: a.token.secret,
-		ApplicationURI: s.application(), Certificate: s.certificate, RemoteAddr: a.call.channel.RemoteAddr(),
-	})
+	return user, nil
 }
 
 // finishActivation binds the session to the channel and the user, answers with
@@ -214,7 +268,7 @@ func (s *Session) finishActivation(a *activation) {
 	}
 	after := &binding{
 		channel: channel, conv: a.call.conv, active: true,
-		user: a.user, locales: locales, token: a.token.forComparison(),
+		user: a.user, locales: locales,
 	}
 	moved := before.channel != channel
 	if !before.active || moved {
@@ -241,6 +295,9 @@ func (s *Session) finishActivation(a *activation) {
 		s.firstBind, s.unused = nil, s.lastSeen.Load()+1
 	}
 	s.nonce = newNonce()
+	if _, ends := after.untilExpiry(); ends {
+		s.waitOn()
+	}
 	s.service.stats.activated.Add(1)
 	s.service.config.Subscriptions.IdentityChanged(s.queue, s.identity())
 	if hook := s.service.config.Hooks.Activated; hook != nil {
@@ -262,10 +319,4 @@ func (s *Session) refuse(a *activation, err error) {
 		return
 	}
 	a.call.fault(code)
-}
-
-// equal compares identities for a re-binding, secrets in constant time.
-func (t identityToken) equal(o identityToken) bool {
-	return t.kind == o.kind && t.name == o.name &&
-		subtle.ConstantTimeCompare([]byte(t.proof), []byte(o.proof)) == 1
 }

@@ -108,27 +108,6 @@ func TestContinuationPoints(t *testing.T) {
 	}
 }
 
-// Identities are compared by kind, name and secret, without keeping the secret.
-func TestIdentityTokens(t *testing.T) {
-	a := newToken(UserName, "op", "secret")
-	for _, c := range []struct {
-		other identityToken
-		same  bool
-	}{
-		{newToken(UserName, "op", "secret"), true},
-		{newToken(UserName, "op", "other"), false},
-		{newToken(UserName, "admin", "secret"), false},
-		{newToken(Anonymous, "", ""), false},
-	} {
-		if got := a.equal(c.other.forComparison()); got != c.same {
-			t.Errorf("%+v: %v", c.other, got)
-		}
-	}
-	if kept := a.forComparison(); kept.secret != "" || strings.Contains(kept.proof, "secret") {
-		t.Error("the secret is kept")
-	}
-}
-
 // Every counter of the standard's session diagnostics belongs to a service that
 // is served, or to one that is not there yet.
 func TestDiagnosticsCountByService(t *testing.T) {

@@ -13,6 +13,7 @@ const maxServices = 27
 // counters are the service's own counters.
 type counters struct {
 	created, activated, denied, refused, timedOut, evicted, aborted, closed atomic.Uint64
+	lockedOut                                                               atomic.Uint64
 	panics                                                                  atomic.Uint64
 	points                                                                  atomic.Int64 // continuation points that are held now
 }
@@ -23,6 +24,7 @@ type Stats struct {
 	Created        uint64 // sessions that were created
 	Activated      uint64 // activations that succeeded, re-bindings included
 	Denied         uint64 // activations that were refused
+	LockedOut      uint64 // of those, the ones of clients that had to wait after too many bad logins
 	Refused        uint64 // sessions refused at the limit
 	TimedOut       uint64 // sessions that ended by their time-out
 	Evicted        uint64 // sessions that made room before activation
@@ -44,6 +46,7 @@ func (s *Service) Stats() Stats {
 		Created:        s.stats.created.Load(),
 		Activated:      s.stats.activated.Load(),
 		Denied:         s.stats.denied.Load(),
+		LockedOut:      s.stats.lockedOut.Load(),
 		Refused:        s.stats.refused.Load(),
 		TimedOut:       s.stats.timedOut.Load(),
 		Evicted:        s.stats.evicted.Load(),

@@ -18,6 +18,7 @@ import (
 // withUsers admits anonymous users and two named ones.
 func withUsers(c *uahive.Config) {
 	c.Anonymous = true
+	c.Limits.Services.BadLogins = -1 // they try many
 	c.Authenticate = func(_ context.Context, c uahive.Credentials) (*uahive.User, error) {
 		if known := map[string]string{"ann": "secret of ann", "bob": "secret of bob"}; known[c.UserName] != "" && known[c.UserName] == c.Password {
 			return &uahive.User{Name: c.UserName}, nil
