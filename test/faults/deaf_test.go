@@ -33,6 +33,7 @@ var array = ua.NumericID(1, 2001)
 // time-out is over, and nobody else is: neither those who get the same, nor those
 // who get something else.
 func TestOnlyClientsThatStopReadingAreClosed(t *testing.T) {
+	t.Parallel()
 	s := begin(t, 2**deaf+1, loadproc.ServerConfig{Args: []string{"-array-sizes", fmt.Sprint(arrayElements)}})
 	config, err := loadproc.ClientConfig("hearing")
 	if err != nil {

@@ -62,9 +62,10 @@ type told struct {
 	Unfinished                                            int // items that have not come to the end
 	Reconnects, Republished, Lost, Duplicates, KeepAlives uint64
 	Events                                                map[string]int
-	Call                                                  string // the error of the call that was asked for
+	Why                                                   map[string]int // clients were disconnected
+	Call                                                  string         // the error of the call that was asked for
 	CallTook                                              time.Duration
-	UntilValue                                            time.Duration // from a replaced session to the next value
+	Since                                                 int // values since a session was replaced last
 }
 
 func (r told) String() string {
@@ -121,12 +122,12 @@ type leaders struct {
 	items    []loadproc.Follower
 	received int
 	events   map[string]int
-	replaced time.Time // when a session was replaced last
-	restored time.Time // when the first value came behind a replaced session
+	why      map[string]int
+	since    int // values since a session was replaced last
 }
 
 func follow(config followers) error {
-	l := &leaders{config: config, items: make([]loadproc.Follower, config.Clients*config.Items), events: make(map[string]int)}
+	l := &leaders{config: config, items: make([]loadproc.Follower, config.Clients*config.Items), events: make(map[string]int), why: make(map[string]int)}
 	if err := l.connect(); err != nil {
 		return err
 	}
@@ -169,7 +170,7 @@ func (l *leaders) connect() error {
 	}
 	ctx := context.Background()
 	config.SessionTimeout, config.KeepAlive, config.ConnectTimeout = l.config.Session, l.config.KeepAlive, l.config.Connect
-	config.Reconnect.Disabled = !l.config.Reconnect
+	config.Reconnect = client.Backoff{Disabled: !l.config.Reconnect, Max: 2 * time.Second}
 	config.OnEvent = l.happened
 	if config.Endpoints, err = client.Discover(ctx, l.config.Endpoint, config); err != nil {
 		return err
@@ -230,9 +231,7 @@ func (l *leaders) seen(c client.Change) {
 	defer l.mu.Unlock()
 	l.items[c.Item.Tag.(int)].Take(int64(n))
 	l.received++
-	if !l.replaced.IsZero() && l.restored.IsZero() {
-		l.restored = time.Now()
-	}
+	l.since++
 }
 
 // happened takes an event of a client.
@@ -243,8 +242,11 @@ func (l *leaders) happened(e client.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.events[e.Kind.String()]++
+	if e.Kind == client.Disconnected && e.Err != nil {
+		l.why[e.Err.Error()]++
+	}
 	if e.Kind == client.Replaced {
-		l.replaced, l.restored = time.Now(), time.Time{}
+		l.since = 0
 	}
 }
 
@@ -261,10 +263,7 @@ func (l *leaders) call(r *told) {
 func (l *leaders) collect(r *told) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	r.Received, r.Events = l.received, l.events
-	if !l.replaced.IsZero() && !l.restored.IsZero() {
-		r.UntilValue = l.restored.Sub(l.replaced)
-	}
+	r.Received, r.Since, r.Events, r.Why = l.received, l.since, l.events, l.why
 	for _, f := range l.items {
 		r.Missing += f.Missing
 		r.Repeated += f.Repeated

@@ -74,6 +74,7 @@ var halves = []struct {
 // A client that closes its half of the connection has gone, whatever it was at:
 // what it had asked for is still answered, then the server closes the other half.
 func TestHalfClosedConnectionsEnd(t *testing.T) {
+	t.Parallel()
 	s := begin(t, len(halves), loadproc.ServerConfig{})
 	r, err := newRaw(s.Endpoint)
 	if err != nil {

@@ -65,6 +65,7 @@ const perProcess = 10
 // server lets go of what was theirs: of connections at once, of sessions when
 // they have timed out.
 func TestKilledClientsDisturbNobodyAndLeaveNothing(t *testing.T) {
+	t.Parallel()
 	s := begin(t, *clients, loadproc.ServerConfig{})
 	// A third of the victims dies while notifications flow, a third within a
 	// chunk, a third within the handshake.

@@ -11,53 +11,77 @@ import (
 	"github.com/uahive/uahive/test/internal/loadproc"
 )
 
-// A client that was stopped for longer than its session lasts finds it gone: its
-// first call says so, and then it comes back with a new session, the same
-// subscription, and values.
+// Clients that were stopped for longer than their session lasts find it gone and
+// say so. One that may not reconnect reports it with its next call; the others come
+// back with a new session, the same subscription, and values.
 func TestStoppedClientFindsItsSessionGoneAndComesBack(t *testing.T) {
-	const n, items = 5, 10
+	t.Parallel()
+	const back, items = 5, 10
+	const n = back + 1
 	s := begin(t, 2*n, loadproc.ServerConfig{})
-	f := newFlock(t, followers{
-		Endpoint: s.Endpoint, Clients: n, Items: items, Interval: 100 * time.Millisecond, Session: shortTimeout, Reconnect: true,
-	})
-	flowing := s.Look(t)
-	if got := flowing.Sessions - s.before.Sessions; got != n {
+	config := followers{
+		Endpoint: s.Endpoint, Clients: back, Items: items, Interval: 100 * time.Millisecond, Session: shortTimeout, Reconnect: true,
+	}
+	f := newFlock(t, config)
+	config.Clients, config.Reconnect = 1, false
+	once := newFlock(t, config)
+	if got := s.Look(t).Sessions - s.before.Sessions; got != n {
 		t.Fatalf("%d sessions, want %d", got, n)
 	}
+	time.Sleep(time.Second) // of values
 	f.Signal(t, syscall.SIGSTOP)
+	once.Signal(t, syscall.SIGSTOP)
 	at := time.Now()
-	gone := s.Await(t, shortTimeout+5*time.Second, func(f loadproc.Footprint) string {
-		return more(f.Sessions-s.before.Sessions, "sessions of the stopped") + more(f.MonitoredItems-s.before.MonitoredItems, "items of the stopped")
-	})
+	gone := s.Await(t, shortTimeout+5*time.Second, s.beyondConnections)
 	took := time.Since(at)
 	t.Logf("sessions gone %.1f s after SIGSTOP: %v; %d timed out", took.Seconds(), gone, gone.Stats.Sessions.TimedOut)
 	if gone.Stats.Sessions.TimedOut != n || took < shortTimeout/2 {
 		t.Errorf("%d of %d sessions timed out after %v", gone.Stats.Sessions.TimedOut, n, took)
 	}
 
-	f.Tell(t, "call") // is the first thing that it does then
 	f.Signal(t, syscall.SIGCONT)
 	at = time.Now()
-	back := s.Await(t, 20*time.Second, func(f loadproc.Footprint) string {
-		return more(n-(f.Sessions-s.before.Sessions), "sessions too few") + more(n*items-(f.MonitoredItems-s.before.MonitoredItems), "items too few")
+	whole := s.Await(t, 20*time.Second, func(f loadproc.Footprint) string {
+		return more(back-(f.Sessions-s.before.Sessions), "sessions too few") + more(back*items-(f.MonitoredItems-s.before.MonitoredItems), "items too few")
 	})
-	took = time.Since(at)
-	f.Tell(t, "look")
+	t.Logf("back %.1f s after SIGCONT: %v", time.Since(at).Seconds(), whole)
+
+	once.Tell(t, "call") // is among the first things that it does then
+	once.Signal(t, syscall.SIGCONT)
 	var r told
-	f.Read(t, 20*time.Second, &r)
-	t.Logf("back %.1f s after SIGCONT: %v", took.Seconds(), back)
-	t.Logf("the first call took %v and said %q; events %v", r.CallTook.Round(time.Millisecond), r.Call, r.Events)
-	if !strings.Contains(r.Call, "Session") {
-		t.Errorf("the first call does not say that the session has gone: %q", r.Call)
+	once.Tell(t, "look")
+	once.Read(t, 20*time.Second, &r)
+	once.Kill()
+	t.Logf("the call of the client that does not reconnect took %v and said %q", r.CallTook.Round(time.Millisecond), r.Call)
+	if !strings.Contains(r.Call, "BadSession") {
+		t.Errorf("a call does not say that the session has gone: %q", r.Call)
 	}
-	if r.Events["replaced"] != n || r.Events["subscription restored"] != n {
-		t.Errorf("%d clients came back: %v", n, r.Events)
-	}
+
 	s.canary.End(t, canaryP99)
 	r = f.end(t, lastWritten(t, s.Endpoint))
-	t.Logf("a value came %v after the new session; in all %v", r.UntilValue.Round(time.Millisecond), r)
-	if r.Unfinished > 0 || r.Alive != n || r.Disordered > 0 || r.UntilValue <= 0 {
-		t.Errorf("the clients did not come back whole: %d of %d alive, %+v", r.Alive, n, r)
+	t.Logf("why clients reconnected: %v; events %v", r.Why, r.Events)
+	t.Logf("%d values since then; in all %v", r.Since, r)
+	if r.Events["session replaced"] != back || r.Events["subscription restored"] != back {
+		t.Errorf("not all of %d clients came back: %v", back, r.Events)
+	}
+	told := 0
+	for why, of := range r.Why {
+		if strings.Contains(why, "BadSession") {
+			told += of
+		}
+	}
+	if told != back {
+		t.Errorf("%d of %d clients were told that their session has gone: %v", told, back, r.Why)
+	}
+	if r.Unfinished > 0 || r.Alive != back || r.Disordered > 0 || r.Since < back*items {
+		t.Errorf("the clients did not come back whole: %d of %d alive, %+v", r.Alive, back, r)
 	}
 	s.leave(t, 2*n)
+}
+
+// beyondConnections says what the server has of clients, beyond the canary and
+// the connections alone.
+func (s *scene) beyondConnections(f loadproc.Footprint) string {
+	f.Channels = 0
+	return s.others(f)
 }
