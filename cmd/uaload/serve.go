@@ -19,13 +19,15 @@ import (
 	"github.com/uahive/uahive/channelactor"
 	"github.com/uahive/uahive/client"
 	"github.com/uahive/uahive/codec/ua"
+	"github.com/uahive/uahive/publishloop"
 	"github.com/uahive/uahive/sessionactor"
 )
 
 // serveFlags are the flags of "uaload serve".
 type serveFlags struct {
 	endpoint, security, sizes, profile string
-	sessions, nodes                    int
+	sessions, subscriptions, nodes     int
+	tokenLife, shutdownDelay           time.Duration
 	verbose                            bool
 
 	offered []uahive.Security
@@ -45,7 +47,10 @@ func (f *serveFlags) parse(c *command, args []string) error {
 	set.StringVar(&f.sizes, "array-sizes", "921600,8294400", "`elements` of the Int32 arrays from ns=1;i=2001 on, separated by commas, or none")
 	set.IntVar(&f.nodes, "nodes", 0, "more Int32 variables in the address space, from ns=1;i=100001 on, in folders of 1,000")
 	set.IntVar(&f.sessions, "max-sessions", 10_100, "largest number of sessions")
+	set.IntVar(&f.subscriptions, "max-subscriptions", 0, "largest number of subscriptions; 0: 30,000, or as many as sessions if they are more")
 	set.StringVar(&f.profile, "pprof", "", "`address` of a page with profiles, and with counters at /stats, such as 127.0.0.1:6060")
+	set.DurationVar(&f.tokenLife, "min-token-lifetime", 10*time.Second, "shortest lifetime of a security token that is granted")
+	set.DurationVar(&f.shutdownDelay, "shutdown-delay", 0, "how long clients are told that the server shuts down before it does")
 	set.BoolVar(&f.verbose, "v", false, "log life-cycle events")
 	if err := parse(set, args); err != nil {
 		return err
@@ -81,6 +86,18 @@ func (f *serveFlags) check() error {
 	}
 	if f.sessions < 1 {
 		return wrong("max-sessions", f.sessions, "write a number from 1 on")
+	}
+	if f.subscriptions < 0 {
+		return wrong("max-subscriptions", f.subscriptions, "write a number from 1 on, or 0")
+	}
+	if f.subscriptions == 0 {
+		f.subscriptions = max(30_000, f.sessions)
+	}
+	if f.tokenLife <= 0 {
+		return wrong("min-token-lifetime", f.tokenLife, `write a time like "10s"`)
+	}
+	if f.shutdownDelay < 0 {
+		return wrong("shutdown-delay", f.shutdownDelay, `write a time like "1s", or 0`)
 	}
 	return nil
 }
@@ -149,13 +166,18 @@ func (f *serveFlags) server() (*uahive.Server, error) {
 		log = zerolog.New(zerolog.ConsoleWriter{Out: os.Stderr}).With().Timestamp().Logger()
 	}
 	const operations = 100_000
+	delay := f.shutdownDelay
+	if delay == 0 {
+		delay = -1 // 0 is the default of the configuration
+	}
 	srv, err := uahive.New(uahive.Config{
 		Endpoint: f.endpoint, ApplicationURI: "urn:uahive:uaload", PKI: "memory", TrustAll: true, Logger: log,
-		Security: f.offered, ShutdownDelay: -1,
+		Security: f.offered, ShutdownDelay: delay,
 		Limits: uahive.Limits{
 			Sessions: f.sessions, MaxMessage: largestMessage, ArrayLength: largestArray,
-			Channels: channelactor.Limits{AssemblyBytes: 1 << 30},
-			Nodes:    addrspace.Limits{ValueSize: largestMessage},
+			Channels:      channelactor.Limits{AssemblyBytes: 1 << 30, MinTokenLifetime: f.tokenLife},
+			Subscriptions: publishloop.Limits{Subscriptions: f.subscriptions},
+			Nodes:         addrspace.Limits{ValueSize: largestMessage},
 			Services: sessionactor.Limits{
 				NodesPerRead: operations, NodesPerWrite: operations, NodesPerBrowse: operations,
 				NodesPerTranslate: operations, NodesPerRegister: operations, MethodsPerCall: operations, ItemsPerCall: operations,
