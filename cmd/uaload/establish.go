@@ -116,6 +116,36 @@ func (w *crowd) rejected(err error) (enough bool) {
 	return w.refused >= patience
 }
 
+// forget returns what the sessions have had trouble with, and how many broke,
+// since the last time.
+func (w *crowd) forget() (errors tally, lost int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	errors, lost = w.errors, w.lost
+	w.errors, w.lost = nil, 0
+	return errors, lost
+}
+
+// leave closes all sessions but n. Those that have broken cannot be closed, which
+// was counted when they broke.
+func (w *crowd) leave(n int) {
+	w.mu.Lock()
+	gone := w.members[min(n, len(w.members)):]
+	w.members = w.members[:len(w.members)-len(gone)]
+	w.mu.Unlock()
+	closeAll(gone)
+}
+
+// rate is how many sessions per second were established when the crowd grew last.
+func (w *crowd) rate() float64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.at) == 0 {
+		return 0
+	}
+	return float64(len(w.at)) / max(w.at[len(w.at)-1], time.Microsecond).Seconds()
+}
+
 func (w *crowd) size() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -88,6 +88,15 @@ var commands = []*command{
 		},
 		holdSessions,
 	},
+	{
+		"matrix", "measure sessions x subscriptions x items x publishing interval, and find where the server ends",
+		[]string{
+			"uaload matrix -sessions 10,100 -items 1,100 -pid $(pgrep -f 'uaload serve')",
+			"uaload matrix -sessions 1000 -subscriptions 1 -items 10,100,1000 -intervals 1s,10s -csv capacity.csv -table capacity.md",
+			"uaload matrix -list",
+		},
+		runMatrix,
+	},
 }
 
 func main() {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -22,6 +23,7 @@ type writer struct {
 	perPart int          // nodes of each part but the last
 	types   []ua.Variant // a value of each node
 	before  int64        // the number before the first one
+	wander  bool         // write at changing moments of the time that a change takes
 	begun   time.Time    // what sentAt counts from
 
 	// written is the highest number that was sent; it moves before it is sent.
@@ -128,11 +130,12 @@ func number(v ua.Variant) (int64, bool) {
 func (w *writer) run(ctx context.Context, rate float64) error {
 	period := time.Duration(float64(time.Second) / rate)
 	next := time.Now()
+	each := period / time.Duration(len(w.parts))
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
 		for i, p := range w.parts {
-			timer.Reset(time.Until(next.Add(period * time.Duration(i) / time.Duration(len(w.parts)))))
+			timer.Reset(time.Until(next.Add(each*time.Duration(i) + w.aside(each))))
 			select {
 			case <-timer.C:
 			case <-ctx.Done():
@@ -154,6 +157,18 @@ func (w *writer) run(ctx context.Context, rate float64) error {
 			w.mu.Unlock()
 		}
 	}
+}
+
+// aside is how far from its beginning the next number is written within a time.
+// Where changes keep step with the publishing of those who watch, all delays are
+// that of one phase; these moments go through all of them, as multiples of the
+// golden ratio do.
+func (w *writer) aside(within time.Duration) time.Duration {
+	if !w.wander {
+		return 0
+	}
+	_, phase := math.Modf(float64(w.written.Load()-w.before) * math.Phi)
+	return time.Duration(phase * float64(within))
 }
 
 // change writes the next number to a part; the first part says which that is.
