@@ -52,7 +52,8 @@ type Config struct {
 	TrustAll bool
 
 	// Security lists what clients may choose from. Default [SecurePolicies].
-	// Add [NoSecurity] to let clients in without any.
+	// Add [NoSecurity] to let clients in without any, [ECCPolicies] to have
+	// elliptic curves beside RSA.
 	Security []Security
 	// Anonymous admits users who do not say who they are. Default: only where
 	// there are no Identities. Authenticate is not asked about them.
@@ -119,7 +120,61 @@ var (
 	Aes256Sha256RsaPssEncrypt  = Security{uasc.Aes256Sha256RsaPss, uasc.ModeSignAndEncrypt}
 )
 
-// SecurePolicies returns all pairs that sign, the default of [Config.Security].
+// The pairs with elliptic curves. Each policy has a certificate of its own, beside
+// that for RSA, which is made on the first start and which clients have to trust.
+var (
+	ECCNistP256Sign    = Security{uasc.ECCNistP256, uasc.ModeSign}
+	ECCNistP256Encrypt = Security{uasc.ECCNistP256, uasc.ModeSignAndEncrypt}
+	ECCNistP384Sign    = Security{uasc.ECCNistP384, uasc.ModeSign}
+	ECCNistP384Encrypt = Security{uasc.ECCNistP384, uasc.ModeSignAndEncrypt}
+)
+
+// The pairs that the standard has withdrawn, because SHA-1 is broken. They are for
+// devices that can do nothing better, and a server that offers one says so loudly
+// on each start. Certificates stay as strong as everywhere: RSA keys of 2048 bits,
+// signed with SHA-256.
+var (
+	DeprecatedBasic256Sign         = Security{uasc.Basic256, uasc.ModeSign}
+	DeprecatedBasic256Encrypt      = Security{uasc.Basic256, uasc.ModeSignAndEncrypt}
+	DeprecatedBasic128Rsa15Sign    = Security{uasc.Basic128Rsa15, uasc.ModeSign}
+	DeprecatedBasic128Rsa15Encrypt = Security{uasc.Basic128Rsa15, uasc.ModeSignAndEncrypt}
+)
+
+// ECCPolicies returns all pairs with elliptic curves, to be added to
+// [SecurePolicies]. They are no part of it because of their certificates: a server
+// that was updated would offer, as its best endpoints, such with certificates that
+// none of its clients trusts.
+func ECCPolicies() []Security {
+	return []Security{ECCNistP384Encrypt, ECCNistP384Sign, ECCNistP256Encrypt, ECCNistP256Sign}
+}
+
+// keyTypes returns the types of the certificates that the server needs beside RSA.
+func (c *Config) keyTypes() []pki.KeyType {
+	var types []pki.KeyType
+	for _, s := range c.Security {
+		if s.policy.Curve == nil {
+			continue
+		}
+		if t, ok := pki.KeyTypeOfCurve(s.policy.Curve); ok {
+			types = append(types, t)
+		}
+	}
+	return types
+}
+
+// deprecated returns the names of the offered pairs that are withdrawn.
+func (c *Config) deprecated() []string {
+	var names []string
+	for _, s := range c.Security {
+		if s.policy.Deprecated {
+			names = append(names, s.String())
+		}
+	}
+	return names
+}
+
+// SecurePolicies returns all pairs that sign and encrypt with RSA and algorithms
+// that are in good standing, the default of [Config.Security].
 func SecurePolicies() []Security {
 	return []Security{
 		Basic256Sha256Encrypt, Basic256Sha256Sign,

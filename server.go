@@ -16,6 +16,7 @@ import (
 	"github.com/uahive/uahive/addrspace"
 	"github.com/uahive/uahive/channelactor"
 	"github.com/uahive/uahive/codec/ua"
+	"github.com/uahive/uahive/codec/uasc"
 	"github.com/uahive/uahive/pki"
 	"github.com/uahive/uahive/publishloop"
 	"github.com/uahive/uahive/sessionactor"
@@ -84,7 +85,7 @@ func New(config Config) (*Server, error) {
 func (c *Config) openPKI() (*pki.Store, error) {
 	store := pki.Config{
 		Dir: c.PKI, ApplicationURI: c.ApplicationURI, ApplicationName: c.ApplicationName,
-		Hosts: c.hosts(), Logger: c.Logger, AcceptAll: c.TrustAll,
+		Hosts: c.hosts(), KeyTypes: c.keyTypes(), Logger: c.Logger, AcceptAll: c.TrustAll,
 	}
 	if c.PKI == "memory" {
 		return pki.Memory(store)
@@ -132,7 +133,7 @@ func (s *Server) endpoints() *sessionactor.Endpoints {
 			ApplicationURI: c.ApplicationURI, ProductURI: c.ProductURI,
 			ApplicationName: ua.LocalizedText{Text: c.ApplicationName}, ApplicationType: ua.ApplicationTypeServer,
 		},
-		Certificate: func() []byte { return s.pki.Certificate().Chain },
+		Certificate: func(p *uasc.Policy) []byte { return s.pki.CertificateFor(p.Curve).Chain },
 		Anonymous:   c.Anonymous,
 	}
 	for _, identity := range c.Identities {
@@ -214,6 +215,10 @@ func (s *Server) ServeListener(ctx context.Context, l net.Listener) error {
 	s.serving++
 	s.bound = l.Addr()
 	s.mu.Unlock()
+	if deprecated := s.config.deprecated(); deprecated != nil {
+		s.log.Warn().Strs("security", deprecated).Msg("DEPRECATED SECURITY IS OFFERED: these policies rest on SHA-1 and were withdrawn by the standard; " +
+			"take them out of Config.Security as soon as the devices that need them are gone")
+	}
 	if slices.Contains(s.config.Security, NoSecurity) {
 		s.log.Warn().Msg("SecurityPolicy None is offered: everybody on the network can read and change what its users can")
 	}

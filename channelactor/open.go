@@ -2,6 +2,7 @@ package channelactor
 
 import (
 	"bytes"
+	"crypto"
 	"fmt"
 	"time"
 
@@ -23,6 +24,7 @@ type opening struct {
 	channel *Channel
 	header  uasc.OpenHeader
 	policy  *uasc.Policy
+	own     *pki.Certificate // ours, for the policy
 	chunk   []byte
 
 	peer      *pki.Parsed
@@ -30,7 +32,7 @@ type opening struct {
 	request   ua.OpenSecureChannelRequest
 	mode      uasc.Mode
 	token     *uasc.Token
-	nonce     []byte
+	share     uasc.Share
 	lifetime  time.Duration
 }
 
@@ -76,6 +78,7 @@ func (o *opening) parse() error {
 		return fmt.Errorf("policy %.100q: %w", header.PolicyURI, ua.BadSecurityPolicyRejected)
 	}
 	o.header, o.policy = header, policy
+	o.own = c.server.config.PKI.CertificateFor(policy.Curve)
 	if c.stage == stageLive {
 		if header.ChannelID != c.id {
 			return fmt.Errorf("renewal names another channel: %w", ua.BadTcpSecureChannelUnknown)
@@ -89,23 +92,26 @@ func (o *opening) parse() error {
 		return fmt.Errorf("no such channel on this connection: %w", ua.BadTcpSecureChannelUnknown)
 	}
 	c.id = nonZero(&c.server.nextChannel)
-	c.opener = uasc.NewOpener(uasc.OpenerConfig{Limits: c.limits, Budget: (*channelBudget)(c), Foresee: c.server.foresee()})
+	c.opener = uasc.NewOpener(uasc.OpenerConfig{Limits: c.limits, Policy: policy, Budget: (*channelBudget)(c), Foresee: c.server.foresee()})
 	if !policy.Secure() {
 		return nil
 	}
-	if !c.server.config.Offers(policy, ua.MessageSecurityModeSign) &&
+	if o.own == nil || !c.server.config.Offers(policy, ua.MessageSecurityModeSign) &&
 		!c.server.config.Offers(policy, ua.MessageSecurityModeSignAndEncrypt) {
 		return fmt.Errorf("policy %s is not offered: %w", policy.Name, ua.BadSecurityPolicyRejected)
 	}
-	own := c.server.config.PKI.Certificate()
-	if !bytes.Equal(header.ReceiverThumbprint, own.Thumbprint[:]) {
-		return fmt.Errorf("message is encrypted for another certificate: %w", ua.BadCertificateInvalid)
+	// The ECC policies do not encrypt the message, and want the thumbprint all the
+	// same (Part 6, 6.7.2.3).
+	if !header.IsFor(o.own.Thumbprint[:]) {
+		return fmt.Errorf("message is for another certificate than that of %s: %w", policy.Name, ua.BadCertificateInvalid)
 	}
 	if len(header.SenderCertificate) == 0 {
 		return fmt.Errorf("no client certificate: %w", ua.BadSecurityChecksFailed)
 	}
-	if bytes.HasPrefix(header.SenderCertificate, own.DER) {
-		return fmt.Errorf("client presents the server's own certificate: %w", ua.BadSecurityChecksFailed)
+	for _, own := range c.server.config.PKI.Certificates() {
+		if bytes.HasPrefix(header.SenderCertificate, own.DER) {
+			return fmt.Errorf("client presents the server's own certificate: %w", ua.BadSecurityChecksFailed)
+		}
 	}
 	return nil
 }
@@ -118,11 +124,11 @@ func (o *opening) unseal() error {
 			return err
 		}
 	}
-	var peerKey any
+	var peerKey crypto.PublicKey
 	if o.peer != nil {
 		peerKey = o.peer.Key
 	}
-	sequence, requestID, body, err := uasc.OpenAsymmetric(o.header, o.policy, c.server.config.PKI.Certificate().Key, peerKey, o.chunk)
+	sequence, requestID, body, err := uasc.OpenAsymmetric(o.header, o.policy, o.own.Key, peerKey, o.chunk)
 	if err != nil {
 		return err
 	}
@@ -201,11 +207,14 @@ func (o *opening) decide() error {
 	if err := o.policy.CheckNonce(o.request.ClientNonce); err != nil {
 		return err
 	}
+	if c.stage == stageLive && c.opener.Reuses(o.request.ClientNonce) {
+		return fmt.Errorf("renewal with the ephemeral key of a token before: %w", ua.BadNonceInvalid)
+	}
 	o.lifetime = reviseLifetime(o.request.RequestedLifetime, c.server.limits)
-	o.nonce = o.policy.Nonce()
+	o.share = o.policy.NewShare()
 	token, err := uasc.NewToken(uasc.TokenConfig{
-		Policy: o.policy, Mode: o.mode, ChannelID: c.id, ID: nonZero(&c.server.nextToken),
-		LocalNonce: o.nonce, RemoteNonce: o.request.ClientNonce, Created: time.Now(), Lifetime: o.lifetime,
+		Policy: o.policy, Mode: o.mode, Server: true, ChannelID: c.id, ID: nonZero(&c.server.nextToken),
+		Local: o.share, RemoteNonce: o.request.ClientNonce, Created: time.Now(), Lifetime: o.lifetime,
 	})
 	o.token = token
 	return err
@@ -246,7 +255,7 @@ func (o *opening) answer() bool {
 			ChannelID: c.id, TokenID: o.token.ID, CreatedAt: ua.DateTimeOf(o.token.Created),
 			RevisedLifetime: uint32(o.lifetime / time.Millisecond),
 		},
-		ServerNonce: o.nonce,
+		ServerNonce: o.share.Nonce,
 	}
 	body := AppendMessage(nil, &response)
 
@@ -259,15 +268,17 @@ func (o *opening) answer() bool {
 		return false
 	}
 	var frame []byte
+	if c.stage != stageLive {
+		c.sealer.Begin(o.policy)
+	}
 	sequence := c.sealer.NextSequence()
 	err := c.offload(actors.Second, o.policy, func() (err error) {
-		own := c.server.config.PKI.Certificate()
-		var peerKey any
+		var peerKey crypto.PublicKey
 		var peerDER []byte
 		if o.peer != nil {
 			peerKey, peerDER = o.peer.Key, o.peer.DER
 		}
-		frame, err = uasc.SealAsymmetric(nil, o.policy, own.Key, own.Chain, peerDER, peerKey, c.id, sequence, o.requestID, body)
+		frame, err = uasc.SealAsymmetric(nil, o.policy, o.own.Key, o.own.Chain, peerDER, peerKey, c.id, sequence, o.requestID, body)
 		return err
 	})
 	if err != nil {

@@ -79,7 +79,7 @@ func (p *peer) skipOpen(frame []byte) {
 	if p.own == nil {
 		seq, _, _, err = uasc.OpenAsymmetric(header, p.policy, nil, nil, frame)
 	} else {
-		seq, _, _, err = uasc.OpenAsymmetric(header, p.policy, p.own.Certificate().Key, &p.server.Certificate().Key.PublicKey, frame)
+		seq, _, _, err = uasc.OpenAsymmetric(header, p.policy, p.own.Certificate().Key, p.server.Certificate().Key.Public(), frame)
 	}
 	if err != nil {
 		p.t.Fatal(err)

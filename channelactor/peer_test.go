@@ -2,6 +2,7 @@ package channelactor
 
 import (
 	"context"
+	"crypto"
 	"crypto/rand"
 	"crypto/rsa"
 	"encoding/binary"
@@ -78,7 +79,9 @@ var serverKey, clientKey = sync.OnceValue(newKey), sync.OnceValue(newKey)
 
 func testPKI(t testing.TB, uri string, key *rsa.PrivateKey) *pki.Store {
 	t.Helper()
-	store, err := pki.Memory(pki.Config{ApplicationURI: uri, AcceptAll: true, Key: key})
+	store, err := pki.Memory(pki.Config{
+		ApplicationURI: uri, AcceptAll: true, Key: key, KeyTypes: []pki.KeyType{pki.NistP256, pki.NistP384},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +185,8 @@ func (p *peer) hello() {
 		p.t.Fatal(err)
 	}
 	p.limits = limits
-	p.opener = uasc.NewOpener(uasc.OpenerConfig{Limits: limits})
+	p.opener = uasc.NewOpener(uasc.OpenerConfig{Limits: limits, Policy: p.policy})
+	p.sealer.Begin(p.policy)
 }
 
 // frame reads one frame of any kind.
@@ -215,13 +219,14 @@ func (p *peer) openRequest(kind ua.SecurityTokenRequestType, nonce []byte, lifet
 // sealOpen makes an OPN frame.
 func (p *peer) sealOpen(kind ua.SecurityTokenRequestType, nonce []byte, lifetime uint32) []byte {
 	p.t.Helper()
-	var key *rsa.PrivateKey
+	var key crypto.Signer
 	var chain []byte
 	if p.own != nil {
-		key, chain = p.own.Certificate().Key, p.own.Certificate().Chain
+		own := p.own.CertificateFor(p.policy.Curve)
+		key, chain = own.Key, own.Chain
 	}
-	remote := p.server.Certificate()
-	frame, err := uasc.SealAsymmetric(nil, p.policy, key, chain, remote.DER, &remote.Key.PublicKey, p.id,
+	remote := p.server.CertificateFor(p.policy.Curve)
+	frame, err := uasc.SealAsymmetric(nil, p.policy, key, chain, remote.DER, remote.Key.Public(), p.id,
 		p.sealer.NextSequence(), 1, p.openRequest(kind, nonce, lifetime))
 	if err != nil {
 		p.t.Fatal(err)
@@ -232,8 +237,8 @@ func (p *peer) sealOpen(kind ua.SecurityTokenRequestType, nonce []byte, lifetime
 // open issues or renews a token and returns it without using it.
 func (p *peer) open(kind ua.SecurityTokenRequestType, lifetime uint32) *uasc.Token {
 	p.t.Helper()
-	nonce := p.policy.Nonce()
-	p.write(p.sealOpen(kind, nonce, lifetime))
+	share := p.policy.NewShare()
+	p.write(p.sealOpen(kind, share.Nonce, lifetime))
 	frame := p.frame()
 	if string(frame[:3]) == "ERR" {
 		var e uasc.ErrorMessage
@@ -244,11 +249,11 @@ func (p *peer) open(kind ua.SecurityTokenRequestType, lifetime uint32) *uasc.Tok
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	var key *rsa.PrivateKey
+	var key crypto.Signer
 	if p.own != nil {
-		key = p.own.Certificate().Key
+		key = p.own.CertificateFor(p.policy.Curve).Key
 	}
-	seq, _, body, err := uasc.OpenAsymmetric(header, p.policy, key, &p.server.Certificate().Key.PublicKey, frame)
+	seq, _, body, err := uasc.OpenAsymmetric(header, p.policy, key, p.server.CertificateFor(p.policy.Curve).Key.Public(), frame)
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -269,7 +274,7 @@ func (p *peer) open(kind ua.SecurityTokenRequestType, lifetime uint32) *uasc.Tok
 	p.id = resp.SecurityToken.ChannelID
 	token, err := uasc.NewToken(uasc.TokenConfig{
 		Policy: p.policy, Mode: p.mode, ChannelID: p.id, ID: resp.SecurityToken.TokenID,
-		LocalNonce: nonce, RemoteNonce: resp.ServerNonce, Created: time.Now(),
+		Local: share, RemoteNonce: resp.ServerNonce, Created: time.Now(),
 		Lifetime: time.Duration(resp.SecurityToken.RevisedLifetime) * time.Millisecond,
 	})
 	if err != nil {

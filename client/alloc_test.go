@@ -25,7 +25,7 @@ func deafChannel(tb testing.TB, policy *uasc.Policy, mode uasc.Mode) (*Client, *
 		tb.Fatal(err)
 	}
 	token, err := uasc.NewToken(uasc.TokenConfig{
-		Policy: policy, Mode: mode, ChannelID: 1, ID: 2, LocalNonce: policy.Nonce(), RemoteNonce: policy.Nonce(),
+		Policy: policy, Mode: mode, ChannelID: 1, ID: 2, Local: policy.NewShare(), RemoteNonce: policy.Nonce(),
 	})
 	if err != nil {
 		tb.Fatal(err)

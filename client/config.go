@@ -8,6 +8,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/uahive/uahive/codec/ua"
+	"github.com/uahive/uahive/codec/uasc"
 	"github.com/uahive/uahive/pki"
 )
 
@@ -26,7 +27,8 @@ type Config struct {
 	// are trusted. Nil leaves the client without security, except for what
 	// Certificate and TrustAll say.
 	PKI *pki.Store
-	// Certificate replaces the certificate of the PKI.
+	// Certificate replaces the certificate of the PKI, for the security policies
+	// that work with keys of its type.
 	Certificate *pki.Certificate
 	// TrustAll accepts every server certificate that can be parsed. Each
 	// connection that rests on it is logged as a warning.
@@ -166,6 +168,18 @@ func (cfg Config) withDefaults() Config {
 		cfg.Dial = new(net.Dialer).DialContext
 	}
 	return cfg
+}
+
+// certificateFor returns the client's certificate for a policy, nil where it has
+// none whose key the policy works with.
+func (cfg *Config) certificateFor(p *uasc.Policy) *pki.Certificate {
+	if cfg.Certificate != nil && p.CheckKey(cfg.Certificate.Key.Public()) == nil {
+		return cfg.Certificate
+	}
+	if cfg.PKI != nil {
+		return cfg.PKI.CertificateFor(p.Curve)
+	}
+	return nil
 }
 
 func setDefault[T comparable](v *T, def T) {

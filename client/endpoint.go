@@ -108,8 +108,10 @@ func choose(cfg *Config, host string, endpoints []ua.EndpointDescription) (*targ
 		}
 	} else if t.sec.server == nil {
 		return nil, fmt.Errorf("client: endpoint without a server certificate: %w", ua.BadCertificateInvalid)
-	} else if t.sec.local = cfg.Certificate; t.sec.local == nil {
+	} else if t.sec.local = cfg.certificateFor(policy); t.sec.local == nil {
 		return nil, errors.New("client: security needs a certificate: set Config.PKI or Config.Certificate")
+	} else if err := policy.CheckKey(t.sec.server.Key); err != nil {
+		return nil, fmt.Errorf("client: server certificate does not fit security policy %v: %w", policy, err)
 	}
 	if t.sec.server == nil {
 		return t, nil // the identity token will say what is missing
@@ -123,6 +125,7 @@ func best(cfg *Config, endpoints []ua.EndpointDescription) (*ua.EndpointDescript
 		found   *ua.EndpointDescription
 		rank    int
 		offered []string
+		missing string
 	)
 	for i := range endpoints {
 		e := &endpoints[i]
@@ -139,6 +142,15 @@ func best(cfg *Config, endpoints []ua.EndpointDescription) (*ua.EndpointDescript
 			cfg.Security.Mode == ua.MessageSecurityModeInvalid {
 			continue // see BestSecurity
 		}
+		if policy.Deprecated && cfg.Security.policyURI() != policy.URI {
+			continue // such a policy is named or not used
+		}
+		if policy.Secure() && cfg.certificateFor(policy) == nil {
+			if cfg.Certificate != nil && cfg.Security.Policy != "" {
+				missing = "; the client's certificate has no key for it (pki.Config.KeyTypes)"
+			}
+			continue
+		}
 		// Policies are ordered, and encrypting matters more than which of them.
 		r := int(e.SecurityLevel)<<8 | int(e.SecurityMode)<<4 | slices.Index(uasc.Policies(), policy)
 		if found == nil || r > rank {
@@ -147,7 +159,7 @@ func best(cfg *Config, endpoints []ua.EndpointDescription) (*ua.EndpointDescript
 	}
 	if found == nil {
 		slices.Sort(offered)
-		hint := ""
+		hint := missing
 		if cfg.Certificate == nil {
 			hint = "; the client has no certificate (Config.PKI)"
 		}

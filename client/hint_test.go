@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"crypto/rsa"
 	"errors"
 	"fmt"
 	"strings"
@@ -128,7 +129,7 @@ func TestClientSaysThatItRefusesTheServer(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPeer(t)
 		_, own := peerKeys()
-		stranger, err := pki.Memory(pki.Config{ApplicationURI: "urn:test:client", Key: own.Certificate().Key})
+		stranger, err := pki.Memory(pki.Config{ApplicationURI: "urn:test:client", Key: own.Certificate().Key.(*rsa.PrivateKey)})
 		if err != nil {
 			t.Fatal(err)
 		}

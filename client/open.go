@@ -15,7 +15,7 @@ import (
 // renewal is an OpenSecureChannel request whose answer is awaited.
 type renewal struct {
 	requestID uint32
-	nonce     []byte
+	share     uasc.Share
 	body      []byte
 	deadline  time.Time
 	sent      bool // the writer has taken it
@@ -26,7 +26,7 @@ func (ch *channel) newRenewal(kind ua.SecurityTokenRequestType, requestID uint32
 	now := time.Now()
 	r := &renewal{
 		requestID: requestID,
-		nonce:     ch.sec.policy.Nonce(),
+		share:     ch.sec.policy.NewShare(),
 		deadline:  now.Add(ch.cfg.ConnectTimeout),
 	}
 	req := ua.OpenSecureChannelRequest{
@@ -37,7 +37,7 @@ func (ch *channel) newRenewal(kind ua.SecurityTokenRequestType, requestID uint32
 		},
 		RequestType:       kind,
 		SecurityMode:      ua.MessageSecurityMode(ch.sec.mode),
-		ClientNonce:       r.nonce,
+		ClientNonce:       r.share.Nonce,
 		RequestedLifetime: milliseconds(ch.cfg.TokenLifetime),
 	}
 	r.body = req.AppendTo(req.EncodingID().AppendTo(nil))
@@ -62,6 +62,7 @@ func (ch *channel) sealOpen(dst []byte, requestID uint32, body []byte) ([]byte, 
 
 // openFirst opens the channel, before there is a reader or another writer.
 func (ch *channel) openFirst() error {
+	ch.sealer.Begin(ch.sec.policy)
 	r := ch.newRenewal(ua.SecurityTokenRequestTypeIssue, 1)
 	frame, err := ch.sealOpen(nil, r.requestID, r.body)
 	if err != nil {
@@ -84,7 +85,7 @@ func (ch *channel) openFirst() error {
 		return err
 	}
 	ch.opener = uasc.NewOpener(uasc.OpenerConfig{
-		Limits: ch.limits,
+		Limits: ch.limits, Policy: ch.sec.policy,
 	})
 	if err = ch.opener.AcceptSequence(seq); err != nil {
 		return err
@@ -108,7 +109,7 @@ func (ch *channel) acceptOpen(frame []byte, r *renewal) (*uasc.Token, uint32, er
 		return nil, 0, fmt.Errorf("server answers for another channel: %w", ua.BadTcpSecureChannelUnknown)
 	}
 	var (
-		key crypto.Decrypter
+		key crypto.Signer
 		pub crypto.PublicKey
 	)
 	if ch.sec.policy.Secure() {
@@ -136,6 +137,9 @@ func (ch *channel) acceptOpen(frame []byte, r *renewal) (*uasc.Token, uint32, er
 	if err = ch.sec.policy.CheckNonce(resp.ServerNonce); err != nil {
 		return nil, 0, err
 	}
+	if ch.opener != nil && ch.opener.Reuses(resp.ServerNonce) {
+		return nil, 0, fmt.Errorf("server renews with the ephemeral key of a token before: %w", ua.BadNonceInvalid)
+	}
 	// A life of 0 would mean to renew without end.
 	lifetime := time.Duration(resp.SecurityToken.RevisedLifetime) * time.Millisecond
 	if lifetime <= 0 {
@@ -146,7 +150,7 @@ func (ch *channel) acceptOpen(frame []byte, r *renewal) (*uasc.Token, uint32, er
 		Mode:        ch.sec.mode,
 		ChannelID:   resp.SecurityToken.ChannelID,
 		ID:          resp.SecurityToken.TokenID,
-		LocalNonce:  r.nonce,
+		Local:       r.share,
 		RemoteNonce: resp.ServerNonce,
 		Created:     time.Now(),
 		Lifetime:    lifetime,

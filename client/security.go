@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/uahive/uahive/codec/ua"
+	"github.com/uahive/uahive/codec/uasc"
+	"github.com/uahive/uahive/pki"
 )
 
 // Security is a security policy together with a mode. The zero value is
@@ -24,6 +26,14 @@ const (
 	PolicyBasic256Sha256      = "Basic256Sha256"
 	PolicyAes128Sha256RsaOaep = "Aes128_Sha256_RsaOaep"
 	PolicyAes256Sha256RsaPss  = "Aes256_Sha256_RsaPss"
+	// The policies with elliptic curves need a certificate whose key is on the same
+	// one, see KeyTypes of the configuration of package pki.
+	PolicyECCNistP256 = "ECC_nistP256"
+	PolicyECCNistP384 = "ECC_nistP384"
+	// These are withdrawn, since they rest on SHA-1. They are used only where they
+	// are asked for by name.
+	PolicyBasic256      = "Basic256"
+	PolicyBasic128Rsa15 = "Basic128Rsa15"
 )
 
 const policyPrefix = "http://opcfoundation.org/UA/SecurityPolicy#"
@@ -48,7 +58,8 @@ func ParseSecurity(s string) (Security, error) {
 		return BestSecurity, nil
 	case PolicyNone:
 		return NoSecurity, nil
-	case PolicyBasic256Sha256, PolicyAes128Sha256RsaOaep, PolicyAes256Sha256RsaPss:
+	case PolicyBasic256Sha256, PolicyAes128Sha256RsaOaep, PolicyAes256Sha256RsaPss,
+		PolicyECCNistP256, PolicyECCNistP384, PolicyBasic256, PolicyBasic128Rsa15:
 	default:
 		return Security{}, fmt.Errorf("client: unknown security policy %q", policy)
 	}
@@ -67,6 +78,17 @@ func (s Security) policyURI() string {
 		return s.Policy
 	}
 	return policyPrefix + s.Policy
+}
+
+// KeyTypes are the types of keys that the client's certificates must have beside
+// RSA for this choice, for the field of that name of [pki.Config].
+func (s Security) KeyTypes() []pki.KeyType {
+	if policy, ok := uasc.PolicyByURI(s.policyURI()); ok && policy.Curve != nil {
+		if t, ok := pki.KeyTypeOfCurve(policy.Curve); ok {
+			return []pki.KeyType{t}
+		}
+	}
+	return nil
 }
 
 // fits says whether an endpoint is among those asked for.

@@ -138,7 +138,7 @@ func FuzzResponse(f *testing.F) {
 }
 
 func TestParseSecurity(t *testing.T) {
-	for _, s := range []string{"best", "None", "Basic256Sha256/Sign", "Aes256_Sha256_RsaPss/SignAndEncrypt"} {
+	for _, s := range []string{"best", "None", "Basic256Sha256/Sign", "Aes256_Sha256_RsaPss/SignAndEncrypt", "ECC_nistP256/Sign", "Basic256/SignAndEncrypt"} {
 		sec, err := ParseSecurity(s)
 		if err != nil || sec.String() != s {
 			t.Errorf("%s: %v %v", s, sec, err)
@@ -147,7 +147,7 @@ func TestParseSecurity(t *testing.T) {
 	if sec, err := ParseSecurity(policyPrefix + "Basic256Sha256"); err != nil || sec.Mode != ua.MessageSecurityModeSignAndEncrypt {
 		t.Error(sec, err)
 	}
-	for _, s := range []string{"Basic128Rsa15", "Basic256Sha256/None", "none"} {
+	for _, s := range []string{"ECC_curve25519", "Basic256Sha256/None", "none"} {
 		if _, err := ParseSecurity(s); err == nil {
 			t.Errorf("%s is accepted", s)
 		}

@@ -4,6 +4,7 @@ import (
 	"crypto/rsa"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 
 	"github.com/rs/zerolog"
@@ -26,6 +27,10 @@ type Config struct {
 	// KeyBits is the size of a key that is made: 2048 (the default), 3072 or 4096. A larger key makes every
 	// new channel cost several times the work.
 	KeyBits int
+	// KeyTypes are the types of keys for which the application has certificates beside that of RSA, which it
+	// always has: [NistP256] for the security policy ECC_nistP256, [NistP384] for ECC_nistP384. Peers have to
+	// trust each of the certificates. Default: none.
+	KeyTypes []KeyType
 	// Logger receives refusals and changes. Default: none.
 	Logger zerolog.Logger
 	// AcceptAll accepts every application whose certificate can be parsed, trusted or not, and logs each.
@@ -36,7 +41,7 @@ type Config struct {
 	// The default refuses them, because a stolen key could not be told from a good one.
 	AcceptMissingCRL bool
 
-	// Key is the private key to use in a memory store, so that tests need not make one each time.
+	// Key is the private RSA key to use in a memory store, so that tests need not make one each time.
 	// Default: a new one.
 	Key *rsa.PrivateKey
 }
@@ -47,6 +52,7 @@ const (
 	FieldApplicationURI = "ApplicationURI" // Config.ApplicationURI: malformed, or not that of the certificate
 	FieldHosts          = "Hosts"          // an entry of Config.Hosts
 	FieldKeyBits        = "KeyBits"        // Config.KeyBits
+	FieldKeyTypes       = "KeyTypes"       // Config.KeyTypes
 	FieldKey            = "Key"            // the file of the application's private key, in own/
 	FieldCertificate    = "Certificate"    // the file of the application's certificate, in own/
 )
@@ -101,6 +107,15 @@ func (c *Config) setDefaults() error {
 			Instead: "use 2048, 3072 or 4096",
 		}
 	}
+	for _, t := range c.KeyTypes {
+		if t >= keyTypes {
+			return &ConfigError{
+				Field: FieldKeyTypes, Value: fmt.Sprint(uint8(t)), Problem: "no type of key that this package has",
+				Instead: "use NistP256 or NistP384",
+			}
+		}
+	}
+	c.KeyTypes = slices.Compact(slices.Sorted(slices.Values(append([]KeyType{RSA}, c.KeyTypes...))))
 	if c.Hosts == nil {
 		c.Hosts = defaultHosts()
 	}

@@ -1,11 +1,12 @@
 package pki
 
 import (
+	"crypto"
 	"crypto/rand"
-	"crypto/rsa"
 	"crypto/sha256"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/asn1"
 	"fmt"
 	"math/big"
 	"net"
@@ -25,7 +26,7 @@ const defaultLifetime = 20 * 365 * 24 * time.Hour
 const backdating = 24 * time.Hour
 
 // createCertificate makes the self-signed application instance certificate for key (Part 6, 6.2.2).
-func createCertificate(cfg *Config, key *rsa.PrivateKey, notBefore, notAfter time.Time) ([]byte, error) {
+func createCertificate(cfg *Config, key crypto.Signer, notBefore, notAfter time.Time) ([]byte, error) {
 	uri, err := parseApplicationURI(cfg.ApplicationURI)
 	if err != nil {
 		return nil, err
@@ -35,8 +36,15 @@ func createCertificate(cfg *Config, key *rsa.PrivateKey, notBefore, notAfter tim
 		return nil, err
 	}
 	serial[0] = serial[0]&0x7f | 0x40 // positive, and always of the same length
-	usage := x509.KeyUsageDigitalSignature | x509.KeyUsageContentCommitment |
-		x509.KeyUsageKeyEncipherment | x509.KeyUsageDataEncipherment
+	usage, algorithm := x509.KeyUsageDigitalSignature|x509.KeyUsageContentCommitment, x509.SHA256WithRSA
+	switch t, _ := KeyTypeOf(key.Public()); t {
+	case RSA:
+		usage |= x509.KeyUsageKeyEncipherment | x509.KeyUsageDataEncipherment
+	case NistP256:
+		algorithm = x509.ECDSAWithSHA256
+	case NistP384:
+		algorithm = x509.ECDSAWithSHA384
+	}
 	template := x509.Certificate{
 		SerialNumber: new(big.Int).SetBytes(serial),
 		Subject:      pkix.Name{CommonName: commonName(cfg), Organization: nonEmpty(cfg.Organization)},
@@ -48,12 +56,15 @@ func createCertificate(cfg *Config, key *rsa.PrivateKey, notBefore, notAfter tim
 		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 		BasicConstraintsValid: true,
 		IsCA:                  false,
-		SignatureAlgorithm:    x509.SHA256WithRSA,
+		SignatureAlgorithm:    algorithm,
 		URIs:                  []*url.URL{uri},
 	}
 	// RFC 5280, 4.2.1.2: a hash over the public key, here the truncated SHA-256 of RFC 7093.
-	sum := sha256.Sum256(x509.MarshalPKCS1PublicKey(&key.PublicKey))
-	template.SubjectKeyId = sum[:20]
+	id, err := keyID(key.Public())
+	if err != nil {
+		return nil, fmt.Errorf("pki: create certificate: %w", err)
+	}
+	template.SubjectKeyId = id
 	template.AuthorityKeyId = template.SubjectKeyId
 	for _, host := range cfg.Hosts {
 		host = strings.Trim(host, "[]")
@@ -63,7 +74,7 @@ func createCertificate(cfg *Config, key *rsa.PrivateKey, notBefore, notAfter tim
 			template.DNSNames = append(template.DNSNames, host)
 		}
 	}
-	der, err := x509.CreateCertificate(rand.Reader, &template, &template, &key.PublicKey, key)
+	der, err := x509.CreateCertificate(rand.Reader, &template, &template, key.Public(), key)
 	if err != nil {
 		return nil, fmt.Errorf("pki: create certificate: %w", err)
 	}
@@ -75,6 +86,23 @@ func createCertificate(cfg *Config, key *rsa.PrivateKey, notBefore, notAfter tim
 		return nil, uriError(cfg.ApplicationURI, "cannot be written into a certificate")
 	}
 	return der, nil
+}
+
+// keyID hashes what stands in the certificate as the public key.
+func keyID(key crypto.PublicKey) ([]byte, error) {
+	spki, err := x509.MarshalPKIXPublicKey(key)
+	if err != nil {
+		return nil, err
+	}
+	var info struct {
+		Algorithm asn1.RawValue
+		Key       asn1.BitString
+	}
+	if _, err := asn1.Unmarshal(spki, &info); err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(info.Key.RightAlign())
+	return sum[:20], nil
 }
 
 // parseApplicationURI checks what will stand in the certificate before a key is made for it.

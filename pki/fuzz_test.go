@@ -67,7 +67,7 @@ func FuzzValidate(f *testing.F) {
 	addSeeds(f)
 	own, err := Intern(testdata(f, "own.der"))
 	ok(f, err)
-	s := newStore(Config{}, &Certificate{DER: own.DER, Key: &rsa.PrivateKey{PublicKey: *own.Key}}, "")
+	s := newStore(Config{}, ownSet{RSA: {DER: own.DER, Key: &rsa.PrivateKey{PublicKey: *own.Key.(*rsa.PublicKey)}}}, "")
 	ok(f, s.AddIssuer(testdata(f, "root.der")))
 	ok(f, s.AddIssuer(testdata(f, "sub.der")))
 	f.Fuzz(func(t *testing.T, blob []byte) {

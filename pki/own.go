@@ -2,7 +2,8 @@ package pki
 
 import (
 	"bytes"
-	"crypto/rsa"
+	"crypto"
+	"crypto/elliptic"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -20,8 +21,10 @@ type Certificate struct {
 	DER []byte
 	// Chain is DER followed by the authorities that were stored with it, as it is sent to a peer.
 	Chain []byte
-	// Key is the private key.
-	Key *rsa.PrivateKey
+	// Key is the private key. An RSA key is a [crypto.Decrypter], too.
+	Key crypto.Signer
+	// Type is the type of the key.
+	Type KeyType
 	// Thumbprint is the SHA-1 of DER.
 	Thumbprint [20]byte
 	// ApplicationURI is the URI in the certificate. It is empty for a user's, which has none.
@@ -30,44 +33,99 @@ type Certificate struct {
 	NotAfter time.Time
 }
 
-// Names under which the own certificate and key are looked for. The first one is what is created.
-var (
-	ownCertNames = []string{"cert.der", "cert.pem", "cert.crt", "cert.cer"}
-	ownKeyNames  = []string{"key.pem", "key.der", "key.key"}
-)
+// ownSet is the application's certificates by the type of their keys. That of RSA is always there.
+type ownSet [keyTypes]*Certificate
 
-// loadOwn reads the application's certificate and key, and creates what is missing. Two processes that
-// start on the same folder end up with the same certificate: whoever comes second reads what is there.
-func loadOwn(cfg *Config) (*Certificate, error) {
+// Certificate is the application's own RSA certificate and key.
+func (s *Store) Certificate() *Certificate { return s.own.Load()[RSA] }
+
+// CertificateOf is the application's own certificate with a key of the type. It is nil where the application
+// has none, see Config.KeyTypes.
+func (s *Store) CertificateOf(t KeyType) *Certificate {
+	if t >= keyTypes {
+		return nil
+	}
+	return s.own.Load()[t]
+}
+
+// CertificateFor is the application's own certificate for a security policy: the one whose key is on the
+// policy's curve, or the RSA certificate for policies that have no curve. It is nil where there is none.
+func (s *Store) CertificateFor(curve elliptic.Curve) *Certificate {
+	for t, own := range s.own.Load() {
+		if KeyType(t).curve() == curve {
+			return own
+		}
+	}
+	return nil
+}
+
+// Certificates are all certificates of the application, RSA first.
+func (s *Store) Certificates() []*Certificate {
+	return slices.DeleteFunc(slices.Clone(s.own.Load()[:]), func(c *Certificate) bool { return c == nil })
+}
+
+// ownNames are the names under which the own certificate and key of a type are looked for. The first ones are
+// what is created.
+func ownNames(t KeyType) (certs, keys []string) {
+	kind := ""
+	if t != RSA {
+		kind = "_" + t.String()
+	}
+	for _, extension := range []string{"der", "pem", "crt", "cer"} {
+		certs = append(certs, "cert"+kind+"."+extension)
+	}
+	for _, extension := range []string{"pem", "der", "key"} {
+		keys = append(keys, "key"+kind+"."+extension)
+	}
+	return certs, keys
+}
+
+// loadOwn reads the application's certificates and keys, and creates what is missing. Two processes that start
+// on the same folder end up with the same certificates: whoever comes second reads what is there.
+func loadOwn(cfg *Config) (set ownSet, err error) {
+	for _, t := range cfg.KeyTypes {
+		if set[t], err = loadType(cfg, t); err != nil {
+			return set, err
+		}
+	}
+	return set, nil
+}
+
+func loadType(cfg *Config, t KeyType) (*Certificate, error) {
 	dir := filepath.Join(cfg.Dir, "own")
-	keyPath, err := onlyOne(cfg, FieldKey, dir, ownKeyNames)
+	certNames, keyNames := ownNames(t)
+	keyPath, err := onlyOne(cfg, FieldKey, dir, keyNames)
 	if err != nil {
 		return nil, err
 	}
-	certPath, err := onlyOne(cfg, FieldCertificate, dir, ownCertNames)
+	certPath, err := onlyOne(cfg, FieldCertificate, dir, certNames)
 	if err != nil {
 		return nil, err
 	}
 	if keyPath == "" {
+		keyPath = filepath.Join(dir, keyNames[0])
 		if certPath != "" {
 			return nil, &ConfigError{
-				Field: FieldKey, Value: filepath.Join(dir, ownKeyNames[0]), Problem: "there is no private key for " + certPath,
+				Field: FieldKey, Value: keyPath, Problem: "there is no private key for " + certPath,
 				Instead: "put it there, or remove the certificate to have a new pair made",
 			}
 		}
 		if _, err := parseApplicationURI(cfg.ApplicationURI); err != nil {
 			return nil, err
 		}
-		if keyPath, err = createKey(dir, cfg.KeyBits); err != nil {
+		if err = createKey(keyPath, t, cfg.KeyBits); err != nil {
 			return nil, dirError(cfg, err)
 		}
-		cfg.Logger.Info().Str("file", keyPath).Int("bits", cfg.KeyBits).Msg("created the application's private key")
+		cfg.Logger.Info().Str("file", keyPath).Stringer("type", t).Msg("created the application's private key")
 	}
 	key, err := readKey(keyPath)
+	if err == nil && typeOf(key) != t {
+		err = fmt.Errorf("the key is of type %v and not %v", typeOf(key), t)
+	}
 	if err != nil {
 		return nil, &ConfigError{
 			Field: FieldKey, Value: keyPath, Problem: err.Error(), Err: err,
-			Instead: "put an RSA key of 2048 to 4096 bits there (PKCS#8 or PKCS#1, without a passphrase), " +
+			Instead: "put " + t.wanted() + " there, " +
 				"or remove it together with the certificate to have a new pair made",
 		}
 	}
@@ -78,7 +136,7 @@ func loadOwn(cfg *Config) (*Certificate, error) {
 		if err != nil {
 			return nil, err
 		}
-		certPath = filepath.Join(dir, ownCertNames[0])
+		certPath = filepath.Join(dir, certNames[0])
 		if err := writeNew(certPath, der, 0o644); err != nil && !errors.Is(err, fs.ErrExist) {
 			return nil, dirError(cfg, err)
 		}
@@ -86,6 +144,29 @@ func loadOwn(cfg *Config) (*Certificate, error) {
 			Msg("created a self-signed application certificate; peers have to trust it")
 	}
 	return readOwn(cfg, certPath, keyPath, key)
+}
+
+// makeOwn makes the certificates of a memory store.
+func makeOwn(cfg *Config, notBefore, notAfter time.Time) (set ownSet, err error) {
+	if _, err := parseApplicationURI(cfg.ApplicationURI); err != nil {
+		return set, err // before a key is made for it
+	}
+	for _, t := range cfg.KeyTypes {
+		var key crypto.Signer = cfg.Key
+		if t != RSA || cfg.Key == nil {
+			if key, err = newKey(t, cfg.KeyBits); err != nil {
+				return set, fmt.Errorf("pki: %w", err)
+			}
+		}
+		der, err := createCertificate(cfg, key, notBefore, notAfter)
+		if err != nil {
+			return set, err
+		}
+		if set[t], err = newCertificate(der, key); err != nil {
+			return set, fmt.Errorf("pki: %w", err)
+		}
+	}
+	return set, nil
 }
 
 // onlyOne finds which of several names exists in dir. It returns "" when none does.
@@ -129,7 +210,7 @@ func Load(certFile, keyFile string) (*Certificate, error) {
 	return cert, nil
 }
 
-func readOwn(cfg *Config, certPath, keyPath string, key *rsa.PrivateKey) (*Certificate, error) {
+func readOwn(cfg *Config, certPath, keyPath string, key crypto.Signer) (*Certificate, error) {
 	unusable := func(err error) error {
 		return &ConfigError{
 			Field: FieldCertificate, Value: certPath, Problem: err.Error(), Err: err,
@@ -170,7 +251,7 @@ var errOtherKey = errors.New("the private key does not belong to the certificate
 
 // newCertificate puts a certificate with its chain and its key together, and refuses a pair with which
 // no peer could work.
-func newCertificate(blob []byte, key *rsa.PrivateKey) (*Certificate, error) {
+func newCertificate(blob []byte, key crypto.Signer) (*Certificate, error) {
 	chain, err := splitChain(blob)
 	if err != nil {
 		return nil, err
@@ -179,9 +260,10 @@ func newCertificate(blob []byte, key *rsa.PrivateKey) (*Certificate, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !leaf.Key.Equal(&key.PublicKey) {
+	if !sameKey(leaf.Key, key.Public()) {
 		return nil, errOtherKey
 	}
+	t, _ := KeyTypeOf(leaf.Key)
 	uri := ""
 	if len(leaf.ApplicationURIs) == 1 {
 		uri = leaf.ApplicationURIs[0]
@@ -190,6 +272,7 @@ func newCertificate(blob []byte, key *rsa.PrivateKey) (*Certificate, error) {
 		DER:            leaf.DER,
 		Chain:          bytes.Clone(blob),
 		Key:            key,
+		Type:           t,
 		Thumbprint:     leaf.Thumbprint,
 		ApplicationURI: uri,
 		NotAfter:       leaf.X509().NotAfter,

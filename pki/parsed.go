@@ -2,7 +2,7 @@ package pki
 
 import (
 	"bytes"
-	"crypto/rsa"
+	"crypto"
 	"crypto/sha1"
 	"crypto/sha256"
 	"crypto/x509"
@@ -24,8 +24,8 @@ type Parsed struct {
 	// Thumbprint is the SHA-1 of DER, which the protocol uses as a name (Part 6, 6.7.2.3). Two certificates
 	// with the same thumbprint can be made on purpose, so it never decides over trust.
 	Thumbprint [20]byte
-	// Key is the public key. Its size and form have been checked.
-	Key *rsa.PublicKey
+	// Key is the public key, of one of the types of [KeyType]. Its size and form have been checked.
+	Key crypto.PublicKey
 	// ApplicationURIs are the URIs of the subject alternative name; an application has exactly one.
 	ApplicationURIs []string
 
@@ -92,11 +92,8 @@ func parse(der []byte) (*Parsed, error) {
 	if cert.Version != 3 {
 		return nil, errors.New("not an X.509 v3 certificate")
 	}
-	key, ok := cert.PublicKey.(*rsa.PublicKey)
-	if !ok {
-		return nil, errors.New("public key is not RSA")
-	}
 	// The frame of all policies together; Validate checks the narrower one of a channel's policy.
+	key := cert.PublicKey
 	if err := checkKey(key, minKeyBits, maxKeyBits); err != nil {
 		return nil, err
 	}

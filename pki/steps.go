@@ -15,8 +15,10 @@ import (
 // checkOwn refuses the application's own certificate and key as those of a peer: an attacker who reflects
 // messages presents exactly that, and a copied key is no other application.
 func (s *Store) checkOwn(leaf *Parsed) *failure {
-	if bytes.Equal(leaf.DER, s.own.DER) || leaf.Key.Equal(&s.own.Key.PublicKey) {
-		return &failure{ua.BadCertificateUseNotAllowed, "the peer presents this application's own certificate or key"}
+	for _, own := range s.Certificates() {
+		if bytes.Equal(leaf.DER, own.DER) || sameKey(leaf.Key, own.Key.Public()) {
+			return &failure{ua.BadCertificateUseNotAllowed, "the peer presents this application's own certificate or key"}
+		}
 	}
 	return nil
 }
@@ -113,8 +115,9 @@ func checkLeafUse(cert *x509.Certificate, use Use) *failure {
 		if cert.KeyUsage&x509.KeyUsageDigitalSignature == 0 {
 			return &failure{ua.BadCertificateUseNotAllowed, "key usage does not allow signatures"}
 		}
+		// Nothing is encrypted for an ECC key.
 		const encipher = x509.KeyUsageKeyEncipherment | x509.KeyUsageDataEncipherment
-		if use != UseUser && cert.KeyUsage&encipher == 0 {
+		if use != UseUser && cert.PublicKeyAlgorithm == x509.RSA && cert.KeyUsage&encipher == 0 {
 			return &failure{ua.BadCertificateUseNotAllowed, "key usage does not allow encryption"}
 		}
 	}

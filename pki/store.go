@@ -1,8 +1,6 @@
 package pki
 
 import (
-	"crypto/rand"
-	"crypto/rsa"
 	"errors"
 	"fmt"
 	"os"
@@ -15,7 +13,7 @@ import (
 // Store is an application's certificate store. All methods may be called concurrently.
 type Store struct {
 	cfg      Config // immutable
-	own      *Certificate
+	own      atomic.Pointer[ownSet]
 	apps     *trustList
 	users    *trustList
 	rejected *rejectedStore
@@ -77,44 +75,27 @@ func Memory(cfg Config) (*Store, error) {
 	if err := cfg.setDefaults(); err != nil {
 		return nil, err
 	}
-	if _, err := parseApplicationURI(cfg.ApplicationURI); err != nil {
-		return nil, err // before a key is made for it
-	}
-	key := cfg.Key
-	if key == nil {
-		var err error
-		if key, err = rsa.GenerateKey(rand.Reader, cfg.KeyBits); err != nil {
-			return nil, fmt.Errorf("pki: %w", err)
-		}
-	}
-	der, err := createCertificate(&cfg, key,
+	own, err := makeOwn(&cfg,
 		time.Date(1990, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2090, 1, 1, 0, 0, 0, 0, time.UTC))
 	if err != nil {
 		return nil, err
 	}
-	own, err := newCertificate(der, key)
-	if err != nil {
-		return nil, fmt.Errorf("pki: %w", err)
-	}
 	return newStore(cfg, own, ""), nil
 }
 
-func newStore(cfg Config, own *Certificate, dir string) *Store {
+func newStore(cfg Config, own ownSet, dir string) *Store {
 	s := &Store{
 		cfg:      cfg,
-		own:      own,
 		apps:     newTrustList(dir, "trusted", "issuer", cfg.Logger),
 		users:    newTrustList(dir, "trustedUser", "issuerUser", cfg.Logger),
 		rejected: newRejectedStore(dir),
 	}
+	s.own.Store(&own)
 	if cfg.AcceptAll {
 		cfg.Logger.Warn().Msg("TrustAll is set (AcceptAll in package pki): EVERY peer certificate is accepted, trusted or not; use this for demonstrations only")
 	}
 	return s
 }
-
-// Certificate is the application's own certificate and key.
-func (s *Store) Certificate() *Certificate { return s.own }
 
 // Reload looks at the trust lists on disk now. It is not needed in normal operation: before a certificate
 // is validated, changes of the last second or two may not have been seen, but before one is refused,

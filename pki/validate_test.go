@@ -361,8 +361,8 @@ var validationMatrix = []matrixCase{
 		ok(t, s.Trust(der))
 		return bytes.Repeat(der, maxChain)
 	}, client, good, 0},
-	{"elliptic curve key", func(t *testing.T, _ *Store) []byte {
-		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	{"key on a curve that no policy has", func(t *testing.T, _ *Store) []byte {
+		key, err := ecdsa.GenerateKey(elliptic.P521(), rand.Reader)
 		ok(t, err)
 		h := newHierarchy(t, nil, nil)
 		return sign(t, applicationTemplate(), h.root, &key.PublicKey, rootKey())

@@ -25,8 +25,8 @@ type Endpoints struct {
 	URL string
 	// Application describes the server.
 	Application ua.ApplicationDescription
-	// Certificate returns the server's certificate chain at this moment.
-	Certificate func() []byte
+	// Certificate returns the server's certificate chain for a policy at this moment.
+	Certificate func(policy *uasc.Policy) []byte
 	// Profiles are the offered pairs, in the order in which clients see them.
 	Profiles []Profile
 	// Anonymous admits users who do not say who they are.
@@ -53,11 +53,10 @@ func (e *Endpoints) Descriptions(asked, dialed string) []ua.EndpointDescription 
 	address := e.address(asked, dialed)
 	application := e.Application
 	application.DiscoveryURLs = []string{address}
-	certificate := e.Certificate()
 	list := make([]ua.EndpointDescription, 0, len(e.Profiles))
 	for i, p := range e.Profiles {
 		list = append(list, ua.EndpointDescription{
-			EndpointURL: address, Server: application, ServerCertificate: certificate,
+			EndpointURL: address, Server: application, ServerCertificate: e.Certificate(p.Policy),
 			SecurityMode: ua.MessageSecurityMode(p.Mode), SecurityPolicyURI: p.Policy.URI,
 			UserIdentityTokens: e.tokens(p), TransportProfileURI: transportProfile,
 			SecurityLevel: e.level(i),
@@ -67,10 +66,10 @@ func (e *Endpoints) Descriptions(asked, dialed string) []ua.EndpointDescription 
 }
 
 // level rates a profile against the others (Part 4, 7.14: higher is better, 0
-// is not recommended).
+// is not recommended and there for old clients).
 func (e *Endpoints) level(i int) uint8 {
 	p := e.Profiles[i]
-	if !p.Policy.Secure() {
+	if !p.Policy.Secure() || p.Policy.Deprecated {
 		return 0
 	}
 	level := uint8(0)

@@ -10,7 +10,7 @@ import (
 
 func testEndpoints() *Endpoints {
 	return &Endpoints{
-		URL: "opc.tcp://plant:4840/path", Certificate: func() []byte { return []byte{1} },
+		URL: "opc.tcp://plant:4840/path", Certificate: func(*uasc.Policy) []byte { return []byte{1} },
 		Profiles: []Profile{
 			{uasc.Basic256Sha256, uasc.ModeSignAndEncrypt},
 			{uasc.Basic256Sha256, uasc.ModeSign},

@@ -53,7 +53,9 @@ func (e *Endpoints) offers(p Profile) []offer {
 			continue
 		case identity.Clear:
 			policy = uasc.PolicyNone
-		case policy == nil:
+		case policy == nil || policy.Curve != p.Policy.Curve:
+			// A client of the endpoint has one certificate of the server, and all token
+			// policies have to work with that (Part 6, 6.8.2).
 			policy = secretPolicy(p.Policy)
 		}
 		list = append(list, offer{
@@ -77,9 +79,11 @@ func policyID(kind IdentityKind, nth int, policy *uasc.Policy) string {
 }
 
 // secretPolicy is the policy with which secrets are encrypted on an endpoint:
-// its own, or a secure one where the endpoint has none.
+// its own, or a secure one where the endpoint has none. Basic128Rsa15 counts as
+// none, since a secret under its padding could not be decrypted without telling
+// whether the padding was right (threat S15).
 func secretPolicy(endpoint *uasc.Policy) *uasc.Policy {
-	if endpoint.Secure() {
+	if endpoint.Secure() && endpoint != uasc.Basic128Rsa15 {
 		return endpoint
 	}
 	return uasc.Basic256Sha256

@@ -10,7 +10,9 @@ import (
 )
 
 // own is the server's certificate as the peer of a channel knows it.
-func (s *Service) own(*channelactor.Channel) *pki.Certificate { return s.config.PKI.Certificate() }
+func (s *Service) own(c *channelactor.Channel) *pki.Certificate {
+	return s.config.PKI.CertificateFor(c.Policy().Curve)
+}
 
 // openSecret decrypts a password or an issued token of up to most bytes (Part 4,
 // 7.40.2). What protects it is what the token policy announced, and nothing else:

@@ -63,7 +63,7 @@ func newBench(t testing.TB) *bench {
 		t.Fatal(err)
 	}
 	endpoints := &sessionactor.Endpoints{
-		URL: "opc.tcp://127.0.0.1:4840", Certificate: func() []byte { return nil }, Anonymous: true,
+		URL: "opc.tcp://127.0.0.1:4840", Certificate: func(*uasc.Policy) []byte { return nil }, Anonymous: true,
 		Profiles: []sessionactor.Profile{{Policy: uasc.PolicyNone, Mode: uasc.ModeNone}},
 	}
 	pool, lane := actors.NewPool(actors.PoolConfig{}), actors.NewLane(actors.LaneConfig{})

@@ -92,7 +92,7 @@ func (s *Service) checkCreate(c *channelactor.Channel, req *ua.CreateSessionRequ
 // create makes the session and answers. It runs where signing may.
 func (s *Service) create(r *deferred, req *ua.CreateSessionRequest) {
 	nonce := newNonce()
-	own := s.config.PKI.Certificate()
+	own := s.own(r.channel)
 	resp := &ua.CreateSessionResponse{
 		ServerNonce:           nonce,
 		ServerEndpoints:       s.config.Endpoints.Descriptions(req.EndpointURL, r.channel.EndpointURL()),

@@ -44,7 +44,9 @@ func (t *target) config() (client.Config, error) {
 		MaxMessage: largestMessage, MaxArrayLength: largestArray,
 	}
 	if security != client.NoSecurity {
-		config.PKI, err = pki.Memory(pki.Config{ApplicationURI: "urn:uahive:uaload:client", AcceptAll: true})
+		config.PKI, err = pki.Memory(pki.Config{
+			ApplicationURI: "urn:uahive:uaload:client", AcceptAll: true, KeyTypes: security.KeyTypes(),
+		})
 	}
 	return config, err
 }

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -111,7 +112,11 @@ func offer(text string) (uahive.Security, bool) {
 	if asked.Mode == ua.MessageSecurityModeNone {
 		return uahive.NoSecurity, true
 	}
-	for _, s := range uahive.SecurePolicies() {
+	deprecated := []uahive.Security{
+		uahive.DeprecatedBasic256Sign, uahive.DeprecatedBasic256Encrypt,
+		uahive.DeprecatedBasic128Rsa15Sign, uahive.DeprecatedBasic128Rsa15Encrypt,
+	}
+	for _, s := range slices.Concat(uahive.SecurePolicies(), uahive.ECCPolicies(), deprecated) {
 		if s.String() == asked.String() {
 			return s, true
 		}

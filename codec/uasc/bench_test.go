@@ -55,7 +55,7 @@ func BenchmarkOpen(b *testing.B) {
 
 func BenchmarkNewToken(b *testing.B) {
 	s := suite{Basic256Sha256, ModeSignAndEncrypt}
-	c := TokenConfig{Policy: s.policy, Mode: s.mode, ID: 1, LocalNonce: s.policy.Nonce(), RemoteNonce: s.policy.Nonce()}
+	c := TokenConfig{Policy: s.policy, Mode: s.mode, ID: 1, Local: s.policy.NewShare(), RemoteNonce: s.policy.NewShare().Nonce}
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := NewToken(c); err != nil {

@@ -40,6 +40,14 @@ var suites = []suite{
 	{Aes128Sha256RsaOaep, ModeSignAndEncrypt},
 	{Aes256Sha256RsaPss, ModeSign},
 	{Aes256Sha256RsaPss, ModeSignAndEncrypt},
+	{Basic128Rsa15, ModeSign},
+	{Basic128Rsa15, ModeSignAndEncrypt},
+	{Basic256, ModeSign},
+	{Basic256, ModeSignAndEncrypt},
+	{ECCNistP256, ModeSign},
+	{ECCNistP256, ModeSignAndEncrypt},
+	{ECCNistP384, ModeSign},
+	{ECCNistP384, ModeSignAndEncrypt},
 }
 
 var securePolicies = []*Policy{Basic256Sha256, Aes128Sha256RsaOaep, Aes256Sha256RsaPss}
@@ -47,13 +55,13 @@ var securePolicies = []*Policy{Basic256Sha256, Aes128Sha256RsaOaep, Aes256Sha256
 // tokens returns the two ends' tokens of the same id.
 func (s suite) tokens(t testing.TB, id uint32) (client, server *Token) {
 	t.Helper()
-	cn, sn := s.policy.Nonce(), s.policy.Nonce()
+	cs, ss := s.policy.NewShare(), s.policy.NewShare()
 	cfg := TokenConfig{
 		Policy: s.policy, Mode: s.mode, ChannelID: 7, ID: id,
-		LocalNonce: cn, RemoteNonce: sn, Created: time.Now(), Lifetime: time.Hour,
+		Local: cs, RemoteNonce: ss.Nonce, Created: time.Now(), Lifetime: time.Hour,
 	}
 	client = must(NewToken(cfg))(t)
-	cfg.LocalNonce, cfg.RemoteNonce = sn, cn
+	cfg.Local, cfg.RemoteNonce, cfg.Server = ss, cs.Nonce, true
 	server = must(NewToken(cfg))(t)
 	return client, server
 }
@@ -72,8 +80,9 @@ func (s suite) link(t testing.TB, lim Limits, budget Budget) *link {
 	l := &link{
 		layout: must(NewLayout(s.policy, s.mode, lim, 7, false))(t),
 		sealer: &Sealer{},
-		opener: NewOpener(OpenerConfig{Limits: lim, Budget: budget}),
+		opener: NewOpener(OpenerConfig{Limits: lim, Policy: s.policy, Budget: budget}),
 	}
+	l.sealer.Begin(s.policy)
 	l.sealer.Use(client)
 	l.opener.Install(server)
 	return l

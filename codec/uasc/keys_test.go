@@ -2,8 +2,8 @@ package uasc
 
 import (
 	"bytes"
+	"crypto"
 	"crypto/hmac"
-	"crypto/sha256"
 	"testing"
 	"time"
 	"unsafe"
@@ -23,7 +23,7 @@ func TestPSHA256KnownVector(t *testing.T) {
 		97 fc e3 4f 79 67 89 ba a4 80 82 d1 22 ee 42 c5 a7 2e 5a 51 10 ff f7 01 87 34 7b 66`)
 	for n := range 101 {
 		part := make([]byte, n)
-		pSHA256(part, secret, seed)
+		pHash(crypto.SHA256, part, secret, seed)
 		if !bytes.Equal(part, want[:n]) {
 			t.Fatalf("%d bytes:\n got %x\nwant %x", n, part, want[:n])
 		}
@@ -31,21 +31,32 @@ func TestPSHA256KnownVector(t *testing.T) {
 }
 
 func TestMACEqualsHMAC(t *testing.T) {
-	e := macEngines.New().(*macEngine)
-	// RFC 4231, test case 2.
-	k := newMACKey([]byte("Jefe"))
-	want := golden(t, "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843")
-	if got := e.compute(&k, []byte("what do ya want for nothing?")); !bytes.Equal(got, want) {
-		t.Fatalf("RFC 4231 case 2: got %x", got)
-	}
-	key := pattern(32)
-	k = newMACKey(key)
-	for n := range 300 {
-		h := hmac.New(sha256.New, key)
-		h.Write(pattern(n))
-		if got := e.compute(&k, pattern(n)); !bytes.Equal(got, h.Sum(nil)) {
-			t.Fatalf("%d bytes: got %x", n, got)
+	// RFC 2202, RFC 4231, test cases 2.
+	for _, c := range []struct {
+		algorithm *macAlgorithm
+		want      string
+	}{
+		{macSHA1, "effcdf6ae5eb2fa2d27416d5f184df9c259a7c79"},
+		{macSHA256, "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"},
+		{macSHA384, "af45d2e376484031617f78d2b58a6b1b9c7ef464f5a01b47e42ec3736322445e8e2240ca5e69e2c78b3239ecfab21649"},
+	} {
+		e := c.algorithm.engine()
+		var k wideKey
+		inner, outer := k.inner[:c.algorithm.value], k.outer[:c.algorithm.value]
+		c.algorithm.absorb(inner, outer, []byte("Jefe"))
+		if got := e.compute(inner, outer, []byte("what do ya want for nothing?")); !bytes.Equal(got, golden(t, c.want)) {
+			t.Fatalf("case 2: got %x, want %s", got, c.want)
 		}
+		key := pattern(32)
+		c.algorithm.absorb(inner, outer, key)
+		for n := range 300 {
+			h := hmac.New(c.algorithm.new, key)
+			h.Write(pattern(n))
+			if got := e.compute(inner, outer, pattern(n)); !bytes.Equal(got, h.Sum(nil)) {
+				t.Fatalf("%d bytes: got %x", n, got)
+			}
+		}
+		e.release()
 	}
 }
 
@@ -54,7 +65,9 @@ func TestMACEqualsHMAC(t *testing.T) {
 func TestTokenKeysMirror(t *testing.T) {
 	for _, s := range suites[1:] {
 		client, server := s.tokens(t, 1)
-		if client.send.mac != server.recv.mac || client.recv.mac != server.send.mac || client.send.mac == client.recv.mac {
+		halves := func(inner, outer []byte) string { return string(inner) + string(outer) }
+		clientSends, clientReceives := halves(client.sendMAC()), halves(client.recvMAC())
+		if clientSends != halves(server.recvMAC()) || clientReceives != halves(server.sendMAC()) || clientSends == clientReceives {
 			t.Errorf("%v: signing keys do not mirror", s)
 		}
 		if client.send.iv != server.recv.iv || client.recv.iv != server.send.iv {
@@ -68,7 +81,7 @@ func TestTokenKeysMirror(t *testing.T) {
 
 func TestNewTokenRefusesBadInput(t *testing.T) {
 	p := Basic256Sha256
-	good := TokenConfig{Policy: p, Mode: ModeSign, ID: 1, LocalNonce: p.Nonce(), RemoteNonce: p.Nonce()}
+	good := TokenConfig{Policy: p, Mode: ModeSign, ID: 1, Local: p.NewShare(), RemoteNonce: p.NewShare().Nonce}
 	for _, c := range []struct {
 		name string
 		code ua.StatusCode
@@ -84,7 +97,7 @@ func TestNewTokenRefusesBadInput(t *testing.T) {
 		{"short nonce", ua.BadNonceInvalid, func(c *TokenConfig) { c.RemoteNonce = pattern(31) }},
 		{"long nonce", ua.BadNonceInvalid, func(c *TokenConfig) { c.RemoteNonce = pattern(33) }},
 		{"zero nonce", ua.BadNonceInvalid, func(c *TokenConfig) { c.RemoteNonce = make([]byte, 32) }},
-		{"zero own nonce", ua.BadNonceInvalid, func(c *TokenConfig) { c.LocalNonce = make([]byte, 32) }},
+		{"zero own nonce", ua.BadNonceInvalid, func(c *TokenConfig) { c.Local.Nonce = make([]byte, 32) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cfg := good
@@ -107,7 +120,7 @@ func TestTokenFootprint(t *testing.T) {
 	var before, after uint64
 	s := suites[2]
 	kept := make([]*Token, 2000)
-	cfg := TokenConfig{Policy: s.policy, Mode: s.mode, ID: 1, LocalNonce: s.policy.Nonce(), RemoteNonce: s.policy.Nonce()}
+	cfg := TokenConfig{Policy: s.policy, Mode: s.mode, ID: 1, Local: s.policy.NewShare(), RemoteNonce: s.policy.NewShare().Nonce}
 	before = heapInUse()
 	for i := range kept {
 		kept[i] = must(NewToken(cfg))(t)

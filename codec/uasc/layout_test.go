@@ -183,7 +183,7 @@ func TestSealedChunkMatchesItsBytes(t *testing.T) {
 			for i := range client {
 				client[i], server[i] = byte(1+i), byte(101+i)
 			}
-			tok := must(NewToken(TokenConfig{Policy: c.s.policy, Mode: c.s.mode, ChannelID: 7, ID: 1, LocalNonce: client, RemoteNonce: server}))(t)
+			tok := must(NewToken(TokenConfig{Policy: c.s.policy, Mode: c.s.mode, ChannelID: 7, ID: 1, Local: Share{Nonce: client}, RemoteNonce: server}))(t)
 			l := link{layout: must(NewLayout(c.s.policy, c.s.mode, Limits{}, 7, false))(t), sealer: &Sealer{}}
 			l.sealer.Use(tok)
 			if got, want := l.seal(t, 42, []byte("hello")), golden(t, c.want); !bytes.Equal(got, want) {

@@ -1,38 +1,52 @@
 package uasc
 
 import (
+	"crypto/sha1"
 	"crypto/sha256"
+	"crypto/sha512"
 	"crypto/subtle"
 	"encoding"
 	"hash"
 	"sync"
 )
 
-// macKey is an HMAC-SHA256 key as the two hash states that remain once the
-// padded key has been absorbed: 64 bytes, where crypto/hmac keeps some 700.
-// Ten thousand channels hold forty thousand of them.
-type macKey struct {
-	inner, outer [sha256.Size]byte
+// macAlgorithm is an HMAC over one hash function.
+type macAlgorithm struct {
+	new     func() hash.Hash
+	value   int    // bytes of the hash function's chaining value
+	initial []byte // state after one block; its chaining value is replaced by a key's
+	engines sync.Pool
 }
 
-// The serialized state of crypto/sha256 is a magic, the chaining value, the
-// unfinished block and the length. After exactly one block the last two are the
-// same whatever was absorbed, so that the chaining value alone is worth keeping.
-const (
-	stateValue  = 4
-	stateLength = stateValue + sha256.Size + sha256.BlockSize + 8
+var (
+	macSHA1   = newMACAlgorithm(sha1.New, 20)
+	macSHA256 = newMACAlgorithm(sha256.New, sha256.Size)
+	macSHA384 = newMACAlgorithm(sha512.New384, sha512.Size)
 )
 
-// stateTemplate is the state after one block of zeros; its chaining value is
-// replaced by a key's.
-var stateTemplate = func() (t [stateLength]byte) {
-	h := sha256.New()
-	h.Write(make([]byte, sha256.BlockSize))
-	if s := marshalState(h); len(s) == stateLength {
-		copy(t[:], s)
+// stateValue is where the chaining value stands in the serialized state of Go's
+// hash functions: a magic, the value, the unfinished block, the length. After
+// exactly one block the last two are the same whatever was absorbed, so that the
+// chaining value alone is worth keeping.
+const stateValue = 4
+
+func newMACAlgorithm(newHash func() hash.Hash, value int) *macAlgorithm {
+	a := &macAlgorithm{new: newHash, value: value}
+	h := newHash()
+	h.Write(make([]byte, h.BlockSize()))
+	a.initial = marshalState(h)
+	if len(a.initial) != stateValue+value+h.BlockSize()+8 {
+		panic("uasc: a hash function has another state format")
 	}
-	return t
-}()
+	a.engines.New = func() any {
+		h := newHash()
+		return &macEngine{
+			algorithm: a, hash: h, load: h.(encoding.BinaryUnmarshaler),
+			state: append([]byte(nil), a.initial...), sum: make([]byte, 0, h.Size()),
+		}
+	}
+	return a
+}
 
 func marshalState(h hash.Hash) []byte {
 	m, ok := h.(encoding.BinaryMarshaler)
@@ -46,53 +60,65 @@ func marshalState(h hash.Hash) []byte {
 	return s
 }
 
-// newMACKey absorbs a key of at most one hash block.
-func newMACKey(key []byte) (k macKey) {
-	var pad [sha256.BlockSize]byte
-	for state, fill := range map[*[sha256.Size]byte]byte{&k.inner: 0x36, &k.outer: 0x5c} {
+// absorb writes the hash states that remain once a key of at most one hash block
+// has been padded and absorbed, which is all that there is to know of it.
+func (a *macAlgorithm) absorb(inner, outer, key []byte) {
+	h := a.new()
+	pad := make([]byte, h.BlockSize())
+	for _, half := range []struct {
+		state []byte
+		fill  byte
+	}{{inner, 0x36}, {outer, 0x5c}} {
 		for i := range pad {
-			pad[i] = fill
+			pad[i] = half.fill
 		}
-		subtle.XORBytes(pad[:], pad[:], key)
-		h := sha256.New()
-		h.Write(pad[:])
-		s := marshalState(h)
-		if len(s) != stateLength {
-			panic("uasc: crypto/sha256 has another state format")
-		}
-		copy(state[:], s[stateValue:])
+		subtle.XORBytes(pad, pad, key)
+		h.Reset()
+		h.Write(pad)
+		copy(half.state, marshalState(h)[stateValue:][:a.value])
 	}
-	return k
+}
+
+// macKey is an HMAC key as two hash states: 64 bytes, where crypto/hmac keeps
+// some 700. Ten thousand channels hold forty thousand of them.
+type macKey struct {
+	inner, outer [sha256.Size]byte
+}
+
+// wideKey is a macKey for any of the algorithms.
+type wideKey struct {
+	inner, outer [sha512.Size]byte
 }
 
 // macEngine is the working memory of a MAC. It is borrowed for a batch of
 // chunks instead of being kept per channel.
 type macEngine struct {
-	hash  hash.Hash
-	load  encoding.BinaryUnmarshaler
-	state [stateLength]byte
-	sum   [sha256.Size]byte
+	algorithm *macAlgorithm
+	hash      hash.Hash
+	load      encoding.BinaryUnmarshaler
+	state     []byte
+	sum       []byte
 }
 
-var macEngines = sync.Pool{New: func() any {
-	h := sha256.New()
-	return &macEngine{hash: h, load: h.(encoding.BinaryUnmarshaler), state: stateTemplate}
-}}
+func (a *macAlgorithm) engine() *macEngine { return a.engines.Get().(*macEngine) }
 
-// compute returns the MAC of data under k. The result is overwritten by the
-// next call.
-func (e *macEngine) compute(k *macKey, data []byte) []byte {
-	e.begin(&k.inner)
+func (e *macEngine) release() { e.algorithm.engines.Put(e) }
+
+// compute returns the MAC of data under a key's two states. The result is
+// overwritten by the next call.
+func (e *macEngine) compute(inner, outer, data []byte) []byte {
+	e.begin(inner)
 	e.hash.Write(data)
-	e.hash.Sum(e.sum[:0])
-	e.begin(&k.outer)
-	e.hash.Write(e.sum[:])
-	return e.hash.Sum(e.sum[:0])
+	e.sum = e.hash.Sum(e.sum[:0])
+	e.begin(outer)
+	e.hash.Write(e.sum)
+	e.sum = e.hash.Sum(e.sum[:0])
+	return e.sum
 }
 
-func (e *macEngine) begin(state *[sha256.Size]byte) {
-	copy(e.state[stateValue:], state[:])
-	if err := e.load.UnmarshalBinary(e.state[:]); err != nil {
-		panic("uasc: crypto/sha256 refuses its own state: " + err.Error())
+func (e *macEngine) begin(state []byte) {
+	copy(e.state[stateValue:], state)
+	if err := e.load.UnmarshalBinary(e.state); err != nil {
+		panic("uasc: a hash function refuses its own state: " + err.Error())
 	}
 }

@@ -81,15 +81,16 @@ func (h *OpenHeader) IsFor(thumbprint []byte) bool {
 	return len(thumbprint) == thumbprintSize && bytes.Equal(h.ReceiverThumbprint, thumbprint)
 }
 
-// OpenAsymmetric decrypts and verifies the OPN chunk whose header is h. p is the
-// policy that h names and that the caller has found acceptable, key is our own,
-// senderPub the key of h's leaf certificate. chunk is left as it was; body is a
+// OpenAsymmetric decrypts and verifies the OPN chunk whose header is h; under the
+// ECC policies, which encrypt none, it only verifies. p is the policy that h names
+// and that the caller has found acceptable, key is our own, senderPub the key of
+// h's leaf certificate. chunk is left as it was; body is a
 // copy unless the policy is None.
 //
 // The caller then checks seq with Opener.AcceptSequence. Missing certificate
 // fields are BadCertificateInvalid, since they are plain to see; everything
 // else is the same BadSecurityChecksFailed after the same work.
-func OpenAsymmetric(h OpenHeader, p *Policy, key crypto.Decrypter, senderPub crypto.PublicKey, chunk []byte) (seq, requestID uint32, body []byte, err error) {
+func OpenAsymmetric(h OpenHeader, p *Policy, key crypto.Signer, senderPub crypto.PublicKey, chunk []byte) (seq, requestID uint32, body []byte, err error) {
 	if h.PolicyURI != p.URI && (p.Secure() || h.PolicyURI != "") {
 		return 0, 0, nil, errPolicy
 	}
@@ -112,13 +113,23 @@ func OpenAsymmetric(h OpenHeader, p *Policy, key crypto.Decrypter, senderPub cry
 }
 
 // openPlain returns the sequence header and body of a secured OPN.
-func openPlain(h OpenHeader, p *Policy, key crypto.Decrypter, senderPub crypto.PublicKey, chunk []byte) ([]byte, error) {
-	if p.CheckKey(senderPub) != nil {
+func openPlain(h OpenHeader, p *Policy, key crypto.Signer, senderPub crypto.PublicKey, chunk []byte) ([]byte, error) {
+	signature := p.SignatureSize(senderPub)
+	if signature == 0 {
 		return nil, errSecurity
 	}
+	if !p.Encrypts() {
+		end := len(chunk) - signature
+		if end < h.start+8 || p.Verify(senderPub, chunk[end:], chunk[:end]) != nil {
+			return nil, errSecurity
+		}
+		return bytes.Clone(chunk[h.start:end]), nil
+	}
 	plain, decrypted := p.decrypt(key, chunk[h.start:])
-	signature := senderPub.(*rsa.PublicKey).Size()
-	extra := extraPadding(key.Public())
+	extra := 0
+	if key != nil {
+		extra = extraPadding(key.Public())
+	}
 	if len(plain) < 8+1+extra+signature {
 		return nil, errSecurity
 	}
@@ -180,39 +191,49 @@ func SealAsymmetric(dst []byte, p *Policy, key crypto.Signer, localCert, remoteC
 	if len(localCert) == 0 || len(localCert) > MaxCertificateLength || len(remoteCert) == 0 {
 		return dst, errCertificate
 	}
-	signature := ownPub.(*rsa.PublicKey).Size()
-	keySize := remotePub.(*rsa.PublicKey).Size()
-	block, extra := p.plainBlock(keySize), extraPadding(remotePub)
-	used := 8 + len(body) + 1 + extra + signature
-	pad := (block - used%block) % block
-	encrypted := (used + pad) / block * keySize
+	used := 8 + len(body) + p.SignatureSize(ownPub)
+	sealed, pad, extra := used, 0, 0
+	if p.Encrypts() {
+		keySize := remotePub.(*rsa.PublicKey).Size()
+		block := p.plainBlock(keySize)
+		extra = extraPadding(remotePub)
+		used += 1 + extra
+		pad = (block - used%block) % block
+		sealed = (used + pad) / block * keySize
+	}
 
 	thumbprint := Thumbprint(remoteCert)
 	mark := len(dst)
 	dst = appendOpenHeader(dst, p, localCert, thumbprint[:], channelID)
-	if len(dst)-mark+encrypted > MinBufferSize {
+	if len(dst)-mark+sealed > MinBufferSize {
 		leaf, _, err := firstCertificate(localCert)
 		if err != nil {
 			return dst[:mark], err
 		}
 		dst = appendOpenHeader(dst[:mark], p, leaf, thumbprint[:], channelID)
 	}
-	binary.LittleEndian.PutUint32(dst[mark+4:], uint32(len(dst)-mark+encrypted))
+	binary.LittleEndian.PutUint32(dst[mark+4:], uint32(len(dst)-mark+sealed))
 
 	plain := make([]byte, 0, used+pad)
 	plain = appendSizes(plain, seq, requestID)
 	plain = append(plain, body...)
-	for range pad + 1 {
-		plain = append(plain, byte(pad))
-	}
-	if extra != 0 {
-		plain = append(plain, byte(pad>>8))
+	if p.Encrypts() {
+		for range pad + 1 {
+			plain = append(plain, byte(pad))
+		}
+		if extra != 0 {
+			plain = append(plain, byte(pad>>8))
+		}
 	}
 	sig, err := p.Sign(key, dst[mark:], plain)
 	if err != nil {
 		return dst[:mark], err
 	}
-	out, err := p.Encrypt(remotePub, append(plain, sig...))
+	plain = append(plain, sig...)
+	if !p.Encrypts() {
+		return append(dst, plain...), nil
+	}
+	out, err := p.Encrypt(remotePub, plain)
 	if err != nil {
 		return dst[:mark], err
 	}

@@ -48,6 +48,9 @@ type Opener struct {
 type OpenerConfig struct {
 	// Limits are the negotiated ones; MaxMessage and MaxChunks are used.
 	Limits Limits
+	// Policy is the channel's, for its sequence numbers. Nil stands for one that
+	// counts as RSA does.
+	Policy *Policy
 	// Budget is shared by all connections; nil means none.
 	Budget Budget
 	// Foresee, if not nil, looks at the body of the first of several chunks and
@@ -62,6 +65,7 @@ type OpenerConfig struct {
 func NewOpener(c OpenerConfig) *Opener {
 	lim := c.Limits.withDefaults()
 	o := &Opener{}
+	o.seq.Strict = c.Policy != nil && c.Policy.StrictSequence
 	o.asm.maxBytes = int(min(lim.MaxMessage, 1<<31-1))
 	o.asm.maxChunks = int(min(lim.MaxChunks, 1<<31-1))
 	o.asm.budget, o.asm.foresee = c.Budget, c.Foresee
@@ -88,6 +92,17 @@ func (o *Opener) Install(tok *Token) {
 // Token returns the token that the peer used last, nil before the first Install.
 // When it changes, a server hands it to its Sealer.
 func (o *Opener) Token() *Token { return o.tokens[0] }
+
+// Reuses reports whether nonce is the ephemeral key of a token that is still
+// held: see [Token.Reuses].
+func (o *Opener) Reuses(nonce []byte) bool {
+	for _, t := range o.tokens {
+		if t != nil && t.Reuses(nonce) {
+			return true
+		}
+	}
+	return false
+}
 
 // AcceptSequence checks the sequence number of a received OPN, which shares the
 // sequence with everything else. An OPN may arrive between the chunks of a
@@ -184,9 +199,10 @@ func (t *Token) open(chunk []byte) ([]byte, error) {
 		t.recv.crypt(chunk[sequenceStart:])
 	}
 	end := len(chunk) - signature
-	engine := macEngines.Get().(*macEngine)
-	ok := subtle.ConstantTimeCompare(engine.compute(&t.recv.mac, chunk[:end]), chunk[end:])
-	macEngines.Put(engine)
+	engine := t.Policy.mac.engine()
+	inner, outer := t.recvMAC()
+	ok := subtle.ConstantTimeCompare(engine.compute(inner, outer, chunk[:end]), chunk[end:])
+	engine.release()
 	if ok != 1 {
 		return nil, errSecurity
 	}

@@ -172,10 +172,11 @@ func TestEveryFlippedByteFailsAlike(t *testing.T) {
 
 // resecure signs and encrypts a frame as its sender would, whatever is in it.
 func resecure(tok *Token, frame []byte) {
-	e := macEngines.Get().(*macEngine)
-	defer macEngines.Put(e)
+	e := tok.Policy.mac.engine()
+	defer e.release()
+	inner, outer := tok.sendMAC()
 	signed := len(frame) - tok.Policy.signature
-	copy(frame[signed:], e.compute(&tok.send.mac, frame[:signed]))
+	copy(frame[signed:], e.compute(inner, outer, frame[:signed]))
 	if tok.send.cbc != nil {
 		tok.send.crypt(frame[sequenceStart:])
 	}

@@ -4,61 +4,33 @@ import (
 	"crypto"
 	"crypto/rand"
 	"crypto/rsa"
-	"crypto/sha256"
 )
 
-// Sign signs the concatenation of parts with the policy's asymmetric signature
-// algorithm. It allocates and costs about a millisecond: not for an actor's
-// goroutine.
-func (p *Policy) Sign(key crypto.Signer, parts ...[]byte) ([]byte, error) {
-	if !p.Secure() {
-		return nil, errPolicy
-	}
-	if err := p.CheckKey(key.Public()); err != nil {
-		return nil, err
-	}
-	var opts crypto.SignerOpts = crypto.SHA256
-	if p.pss {
-		opts = &rsa.PSSOptions{SaltLength: rsa.PSSSaltLengthEqualsHash, Hash: crypto.SHA256}
-	}
-	return key.Sign(rand.Reader, digest(parts), opts)
-}
+// padding is how a message is made the size of an RSA key. The zero value is for
+// policies that do not encrypt with RSA.
+type padding uint8
 
-// Verify checks a signature made by Sign. Every failure, a key that the policy
-// does not allow included, is the same BadSecurityChecksFailed.
-func (p *Policy) Verify(pub crypto.PublicKey, sig []byte, parts ...[]byte) error {
-	if !p.Secure() || p.CheckKey(pub) != nil {
-		return errSecurity
-	}
-	key := pub.(*rsa.PublicKey)
-	var err error
-	if p.pss {
-		// The salt's length is free for a verifier: peers differ in it, and no
-		// length is weaker than another.
-		err = rsa.VerifyPSS(key, crypto.SHA256, digest(parts), sig, &rsa.PSSOptions{SaltLength: rsa.PSSSaltLengthAuto})
-	} else {
-		err = rsa.VerifyPKCS1v15(key, crypto.SHA256, digest(parts), sig)
-	}
-	if err != nil {
-		return errSecurity
-	}
-	return nil
-}
+const (
+	paddingNone padding = iota
+	paddingOAEP
+	paddingPKCS1 // rsa-1_5
+)
 
-func digest(parts [][]byte) []byte {
-	h := sha256.New()
-	for _, part := range parts {
-		h.Write(part)
-	}
-	return h.Sum(nil)
-}
+// Encrypts reports whether the policy encrypts with certificates' keys: RSA does,
+// ECC and None do not.
+func (p *Policy) Encrypts() bool { return p.padding != paddingNone }
 
-// plainBlock returns how many bytes OAEP can put into a block of keySize bytes.
-func (p *Policy) plainBlock(keySize int) int { return keySize - 2*p.oaep.Size() - 2 }
+// plainBlock returns how many bytes go into a block of keySize bytes.
+func (p *Policy) plainBlock(keySize int) int {
+	if p.padding == paddingPKCS1 {
+		return keySize - 11
+	}
+	return keySize - 2*p.oaep.Size() - 2
+}
 
 // Encrypt encrypts plain in as many RSA blocks as it needs.
 func (p *Policy) Encrypt(pub crypto.PublicKey, plain []byte) ([]byte, error) {
-	if !p.Secure() {
+	if !p.Encrypts() {
 		return nil, errPolicy
 	}
 	if err := p.CheckKey(pub); err != nil {
@@ -69,7 +41,7 @@ func (p *Policy) Encrypt(pub crypto.PublicKey, plain []byte) ([]byte, error) {
 	out := make([]byte, 0, (len(plain)+size-1)/size*key.Size())
 	for len(plain) > 0 {
 		n := min(size, len(plain))
-		block, err := rsa.EncryptOAEP(p.hash(), rand.Reader, key, plain[:n], nil)
+		block, err := p.encryptBlock(key, plain[:n])
 		if err != nil {
 			return nil, errKeySize
 		}
@@ -79,10 +51,20 @@ func (p *Policy) Encrypt(pub crypto.PublicKey, plain []byte) ([]byte, error) {
 	return out, nil
 }
 
+func (p *Policy) encryptBlock(key *rsa.PublicKey, plain []byte) ([]byte, error) {
+	if p.padding == paddingPKCS1 {
+		//lint:ignore SA1019 it is what Basic128Rsa15 is; who encrypts with it is not in danger
+		return rsa.EncryptPKCS1v15(rand.Reader, key, plain)
+	}
+	return rsa.EncryptOAEP(p.oaep.New(), rand.Reader, key, plain, nil)
+}
+
 // Decrypt decrypts what Encrypt made, at most MaxOpenBlocks blocks. Every
 // failure is the same BadSecurityChecksFailed and takes the same time: all
-// blocks are decrypted whichever of them is bad.
-func (p *Policy) Decrypt(key crypto.Decrypter, cipher []byte) ([]byte, error) {
+// blocks are decrypted whichever of them is bad. Under Basic128Rsa15 the plain
+// text must fill all its blocks, see decryptBlock, and there is no failure for bad
+// padding: the result is then random.
+func (p *Policy) Decrypt(key crypto.Signer, cipher []byte) ([]byte, error) {
 	plain, ok := p.decrypt(key, cipher)
 	if !ok {
 		return nil, errSecurity
@@ -92,19 +74,19 @@ func (p *Policy) Decrypt(key crypto.Decrypter, cipher []byte) ([]byte, error) {
 
 // decrypt is Decrypt for callers that go on after a failure so as not to show
 // it: a bad block is replaced by zeros.
-func (p *Policy) decrypt(key crypto.Decrypter, cipher []byte) (plain []byte, ok bool) {
-	if !p.Secure() || key == nil || p.CheckKey(key.Public()) != nil {
+func (p *Policy) decrypt(key crypto.Signer, cipher []byte) (plain []byte, ok bool) {
+	own, able := key.(crypto.Decrypter)
+	if !p.Encrypts() || !able || p.CheckKey(own.Public()) != nil {
 		return nil, false
 	}
-	size := key.Public().(*rsa.PublicKey).Size()
+	size := own.Public().(*rsa.PublicKey).Size()
 	blocks := len(cipher) / size
 	if blocks == 0 || blocks > MaxOpenBlocks || len(cipher)%size != 0 {
 		return nil, false
 	}
-	opts := &rsa.OAEPOptions{Hash: p.oaep}
 	plain, ok = make([]byte, 0, blocks*p.plainBlock(size)), true
 	for ; len(cipher) > 0; cipher = cipher[size:] {
-		block, err := key.Decrypt(rand.Reader, cipher[:size], opts)
+		block, err := p.decryptBlock(own, cipher[:size], p.plainBlock(size))
 		if err != nil {
 			ok = false
 			block = make([]byte, p.plainBlock(size))
@@ -112,4 +94,20 @@ func (p *Policy) decrypt(key crypto.Decrypter, cipher []byte) (plain []byte, ok 
 		plain = append(plain, block...)
 	}
 	return plain, ok
+}
+
+// decryptBlock decrypts one block.
+//
+// The padding of rsa-1_5 tells whoever learns whether it was right how to decrypt
+// everything, given a million questions (threat S15). So nobody learns it, this
+// program included: a block whose padding is wrong, or whose text is not exactly
+// full, becomes random bytes of the same length, in the same time and without an
+// error. In an OpenSecureChannel message all blocks are full, and the signature
+// within fails for random bytes as for any others that the asker could not sign.
+func (p *Policy) decryptBlock(key crypto.Decrypter, block []byte, full int) ([]byte, error) {
+	if p.padding == paddingPKCS1 {
+		//lint:ignore SA1019 this is the one use that gives nothing away, for the reason above
+		return key.Decrypt(rand.Reader, block, &rsa.PKCS1v15DecryptOptions{SessionKeyLen: full})
+	}
+	return key.Decrypt(rand.Reader, block, &rsa.OAEPOptions{Hash: p.oaep})
 }

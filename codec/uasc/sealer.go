@@ -4,7 +4,8 @@ import "encoding/binary"
 
 // Sealer owns the send state of a channel: the sequence number and the token in
 // use. It is not safe for concurrent use; its owner is whoever writes. The zero
-// value is ready for the first OPN.
+// value is ready for the first OPN of a policy that counts as RSA does; Begin
+// makes it ready for any.
 type Sealer struct {
 	seq Sequence
 	tok *Token
@@ -17,6 +18,9 @@ func (s *Sealer) Use(tok *Token) { s.tok = tok }
 
 // Token returns the token in use, nil before the first Use.
 func (s *Sealer) Token() *Token { return s.tok }
+
+// Begin sets how the channel's policy counts. It comes before anything is sealed.
+func (s *Sealer) Begin(p *Policy) { s.seq.Strict = p.StrictSequence }
 
 // NextSequence takes the next sequence number for an OPN, which is sealed
 // elsewhere. Nothing may be sealed between this call and the sending of that
@@ -31,9 +35,9 @@ func (s *Sealer) SealAll(frames []byte) error {
 	if s.tok == nil || !s.tok.Policy.Secure() {
 		return s.sealAll(frames, nil)
 	}
-	engine := macEngines.Get().(*macEngine)
+	engine := s.tok.Policy.mac.engine()
 	err := s.sealAll(frames, engine)
-	macEngines.Put(engine)
+	engine.release()
 	return err
 }
 
@@ -73,7 +77,8 @@ func (t *Token) seal(frame []byte, seq uint32, engine *macEngine) error {
 	if t.Policy.signature == 0 {
 		return nil
 	}
-	copy(frame[signed:], engine.compute(&t.send.mac, frame[:signed]))
+	inner, outer := t.sendMAC()
+	copy(frame[signed:], engine.compute(inner, outer, frame[:signed]))
 	if t.send.cbc != nil {
 		t.send.crypt(frame[sequenceStart:])
 	}

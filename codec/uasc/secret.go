@@ -35,7 +35,9 @@ func VerifyNonce(p *Policy, pub crypto.PublicKey, sig ua.SignatureData, certific
 	if !p.Secure() {
 		return nil
 	}
-	if sig.Algorithm != p.SignatureURI || len(nonce) == 0 {
+	// The algorithms of the ECC policies have no URI; peers leave the field empty or
+	// put names of their own into it.
+	if sig.Algorithm != p.SignatureURI && p.Curve == nil || len(nonce) == 0 {
 		return errSecurity
 	}
 	err := p.Verify(pub, sig.Signature, certificate, nonce)
@@ -49,12 +51,15 @@ func VerifyNonce(p *Policy, pub crypto.PublicKey, sig ua.SignatureData, certific
 }
 
 // EncryptSecret encrypts a password for a UserNameIdentityToken in the format
-// that all RSA policies share (Part 4, 7.40.2.2): a length, the secret and the
+// that the RSA policies share (Part 4, 7.40.2.2): a length, the secret and the
 // server's last nonce, in blocks for the server certificate's key. p is the
 // user token policy's, not None; its EncryptionURI goes into the token.
 func EncryptSecret(p *Policy, pub crypto.PublicKey, secret, serverNonce []byte) ([]byte, error) {
 	if len(secret) > MaxSecretLength {
 		return nil, errSecretTooLong
+	}
+	if p.padding != paddingOAEP {
+		return nil, errPolicy // rsa-1_5 cannot be decrypted safely here, see DecryptSecret
 	}
 	plain := make([]byte, 0, 4+len(secret)+len(serverNonce))
 	plain = binary.LittleEndian.AppendUint32(plain, uint32(len(secret)+len(serverNonce)))
@@ -72,7 +77,12 @@ func EncryptSecret(p *Policy, pub crypto.PublicKey, secret, serverNonce []byte) 
 //
 // Every failure is the same BadIdentityTokenRejected, so that a peer cannot use
 // the server to decrypt what it recorded (threat U5).
-func DecryptSecret(p *Policy, key crypto.Decrypter, cipher, nonce []byte) ([]byte, error) {
+func DecryptSecret(p *Policy, key crypto.Signer, cipher, nonce []byte) ([]byte, error) {
+	// Under rsa-1_5 the length of the last block would have to come from its
+	// padding, and what is wrong with it could not be kept secret.
+	if p.padding != paddingOAEP {
+		return nil, errSecret
+	}
 	plain, ok := p.decrypt(key, cipher)
 	defer clear(plain)
 	if !ok || len(plain) < 4 || len(nonce) == 0 {

@@ -8,7 +8,6 @@ import (
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha1"
-	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/binary"
 	"time"
@@ -55,7 +54,7 @@ func SecretKindOf(data []byte) SecretKind {
 // is the DER of that certificate alone. Unlike EncryptSecret it signs, and has
 // room for secrets of any length up to [MaxEncryptedSecret].
 func SealRSASecret(p *Policy, pub crypto.PublicKey, certificate, secret, serverNonce []byte) ([]byte, error) {
-	if !p.Secure() {
+	if p.padding != paddingOAEP {
 		return nil, errPolicy
 	}
 	if len(secret) > MaxEncryptedSecret {
@@ -90,7 +89,7 @@ func SealRSASecret(p *Policy, pub crypto.PublicKey, certificate, secret, serverN
 	out = append(out, byte(ua.EncodingBinary))
 	out = codec.AppendUint32(out, uint32(len(rest)+p.signature))
 	out = append(out, rest...)
-	mac := hmac.New(sha256.New, signing)
+	mac := hmac.New(p.mac.new, signing)
 	mac.Write(out)
 	return mac.Sum(out), nil
 }
@@ -99,8 +98,8 @@ func SealRSASecret(p *Policy, pub crypto.PublicKey, certificate, secret, serverN
 // the server gave to this session, certificate the DER of the server's own.
 //
 // Every failure is the same BadIdentityTokenRejected, as in [DecryptSecret].
-func OpenRSASecret(p *Policy, key crypto.Decrypter, certificate, data, nonce []byte) ([]byte, error) {
-	if !p.Secure() || len(nonce) == 0 || len(data) > MaxEncryptedSecret+8<<10 {
+func OpenRSASecret(p *Policy, key crypto.Signer, certificate, data, nonce []byte) ([]byte, error) {
+	if p.padding != paddingOAEP || len(nonce) == 0 || len(data) > MaxEncryptedSecret+8<<10 {
 		return nil, errSecret
 	}
 	header, ok := readSecretHeader(data)
@@ -120,7 +119,7 @@ func OpenRSASecret(p *Policy, key crypto.Decrypter, certificate, data, nonce []b
 	keys, whole := readSecretKeys(plain, p)
 	defer clear(keys)
 	signing, encrypting, iv := p.splitKeys(keys)
-	own := hmac.New(sha256.New, signing)
+	own := hmac.New(p.mac.new, signing)
 	own.Write(data[:len(data)-p.signature])
 	if !hmac.Equal(own.Sum(nil), mac) || !decrypted || !whole {
 		return nil, errSecret

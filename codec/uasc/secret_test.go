@@ -155,7 +155,7 @@ func TestNonceSignature(t *testing.T) {
 // A PSS signature with another salt length than ours is as good.
 func TestPSSSaltLengthIsFree(t *testing.T) {
 	a := app(t, "a", 2048)
-	sum := digest([][]byte{[]byte("data")})
+	sum := Basic256Sha256.sum([][]byte{[]byte("data")})
 	for _, salt := range []int{0, 20, 32, rsa.PSSSaltLengthAuto} {
 		sig := must(rsa.SignPSS(rand.Reader, a.key, crypto.SHA256, sum, &rsa.PSSOptions{SaltLength: salt, Hash: crypto.SHA256}))(t)
 		if err := Aes256Sha256RsaPss.Verify(a.key.Public(), sig, []byte("data")); err != nil {

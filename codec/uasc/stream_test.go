@@ -31,6 +31,7 @@ func TestStreamIsTheMessageLaidOutAtOnce(t *testing.T) {
 					body := pattern(n)
 					want := l.frame(t, nil, 9, body)
 					twin := new(Sealer)
+					twin.Begin(s.policy)
 					twin.Use(l.sealer.Token())
 					if err := twin.SealAll(want); err != nil {
 						t.Fatal(err)

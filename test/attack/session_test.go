@@ -93,7 +93,7 @@ func users(c *uahive.Config) {
 // userToken returns a token with the password encrypted as it should be.
 func userToken(t testing.TB, s *rawpeer.Session, name, password string, nonce []byte) *ua.UserNameIdentityToken {
 	t.Helper()
-	secret, err := uasc.EncryptSecret(uasc.Basic256Sha256, &s.Config.Server.Key.PublicKey, []byte(password), nonce)
+	secret, err := uasc.EncryptSecret(uasc.Basic256Sha256, s.Config.Server.Key.Public(), []byte(password), nonce)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func TestThreat_U5_PasswordOracle(t *testing.T) {
 			return &token
 		}
 		plain := func(b []byte) []byte {
-			out, err := uasc.Basic256Sha256.Encrypt(&s.Config.Server.Key.PublicKey, b)
+			out, err := uasc.Basic256Sha256.Encrypt(s.Config.Server.Key.Public(), b)
 			if err != nil {
 				t.Fatal(err)
 			}

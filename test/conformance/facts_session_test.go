@@ -287,7 +287,7 @@ func TestCreateSessionChecks(t *testing.T) {
 		}
 		// The server proves who it is by a signature over the client's nonce.
 		created := p.CreateSession().Created
-		err := uasc.VerifyNonce(p.Config.Policy, &p.Config.Server.Key.PublicKey, created.ServerSignature,
+		err := uasc.VerifyNonce(p.Config.Policy, p.Config.Server.Key.Public(), created.ServerSignature,
 			own.Certificate().Chain, p.CreateRequest().ClientNonce)
 		if err != nil {
 			t.Errorf("server signature: %v", err)

@@ -5,7 +5,7 @@
 package rawpeer
 
 import (
-	"crypto/rsa"
+	"crypto"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -109,16 +109,17 @@ func (p *Peer) Hello() uasc.Acknowledge {
 		p.t.Fatal(err)
 	}
 	p.Limits = limits
-	p.Opener = uasc.NewOpener(uasc.OpenerConfig{Limits: limits})
+	p.Opener = uasc.NewOpener(uasc.OpenerConfig{Limits: limits, Policy: p.Config.Policy})
+	p.Sealer.Begin(p.Config.Policy)
 	return ack
 }
 
 // Open issues or renews a token and returns it without using it.
 func (p *Peer) Open(kind ua.SecurityTokenRequestType) *uasc.Token {
 	p.t.Helper()
-	nonce := p.Config.Policy.Nonce()
+	share := p.Config.Policy.NewShare()
 	p.Write(p.SealOpen(&ua.OpenSecureChannelRequest{
-		RequestType: kind, SecurityMode: ua.MessageSecurityMode(p.Config.Mode), ClientNonce: nonce,
+		RequestType: kind, SecurityMode: ua.MessageSecurityMode(p.Config.Mode), ClientNonce: share.Nonce,
 		RequestedLifetime: p.Config.Lifetime,
 	}))
 	frame := p.Frame()
@@ -146,7 +147,7 @@ func (p *Peer) Open(kind ua.SecurityTokenRequestType) *uasc.Token {
 	p.Channel = resp.SecurityToken.ChannelID
 	token, err := uasc.NewToken(uasc.TokenConfig{
 		Policy: p.Config.Policy, Mode: p.Config.Mode, ChannelID: p.Channel, ID: resp.SecurityToken.TokenID,
-		LocalNonce: nonce, RemoteNonce: resp.ServerNonce, Created: time.Now(),
+		Local: share, RemoteNonce: resp.ServerNonce, Created: time.Now(),
 		Lifetime: time.Duration(resp.SecurityToken.RevisedLifetime) * time.Millisecond,
 	})
 	if err != nil {
@@ -172,19 +173,19 @@ func (p *Peer) SealOpen(req *ua.OpenSecureChannelRequest) []byte {
 	return frame
 }
 
-func (p *Peer) ownKey() (*rsa.PrivateKey, []byte) {
+func (p *Peer) ownKey() (crypto.Signer, []byte) {
 	if p.Config.Own == nil {
 		return nil, nil
 	}
-	own := p.Config.Own.Certificate()
+	own := p.Config.Own.CertificateFor(p.Config.Policy.Curve)
 	return own.Key, own.Chain
 }
 
-func (p *Peer) serverKey() *rsa.PublicKey {
+func (p *Peer) serverKey() crypto.PublicKey {
 	if p.Config.Server == nil {
 		return nil
 	}
-	return &p.Config.Server.Key.PublicKey
+	return p.Config.Server.Key.Public()
 }
 
 // Use seals with the token from now on.
