@@ -45,7 +45,9 @@ type Server struct {
 	channels *channelactor.Server
 	start    time.Time
 	herald   herald
-	model    model // what the typed API keeps; it has a lock of its own
+	model    model           // what the typed API keeps; it has a lock of its own
+	life     context.Context // ends with Close
+	end      context.CancelFunc
 
 	mu sync.Mutex
 	// Guarded by mu.
@@ -72,6 +74,7 @@ func New(config Config) (*Server, error) {
 	if s.pki, err = config.openPKI(); err != nil {
 		return nil, config.pkiError(err)
 	}
+	s.life, s.end = context.WithCancel(context.Background())
 	limits := config.Limits.spread()
 	s.space = addrspace.New(addrspace.Options{ApplicationURI: config.ApplicationURI, Limits: limits.Nodes})
 	if err := s.space.LoadNS0(); err != nil {
@@ -213,6 +216,9 @@ func (s *Server) ServeListener(ctx context.Context, l net.Listener) error {
 		return err
 	}
 	s.serving++
+	if s.serving == 1 {
+		s.group.Go("trust", s.watchTrust)
+	}
 	s.bound = l.Addr()
 	s.mu.Unlock()
 	if deprecated := s.config.deprecated(); deprecated != nil {
@@ -278,6 +284,7 @@ func (s *Server) Close() error {
 		s.log.Info().Stringer("delay", s.config.ShutdownDelay).Msg("shutting down")
 		s.announceShutdown(ctx)
 	}
+	s.end()
 	s.sessions.Close()
 	s.subs.Close()
 	s.channels.Close(ua.BadShutdown)

@@ -28,6 +28,7 @@ const (
 	reasonShutdown  reasonCode = "server shuts down"
 	reasonRequested reasonCode = "closed by service"
 	reasonPanic     reasonCode = "panic"
+	reasonTrust     reasonCode = "certificate no longer accepted"
 )
 
 // CloseReason says why a channel ended.

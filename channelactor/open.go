@@ -54,6 +54,11 @@ func (c *Channel) open(chunk []byte) bool {
 		c.server.log.Debug().Str("peer", c.remote).Uint32("channel", c.id).Str("policy", c.policy.Name).
 			Stringer("mode", o.mode).Msg("channel opened")
 		c.server.config.Hooks.opened(c)
+		// Where the trust lists have changed since the client was validated, whoever
+		// closed the channels of clients that went may have missed this one.
+		if c.recheck() != nil {
+			return false
+		}
 	}
 	return goOn
 }

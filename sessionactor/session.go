@@ -252,6 +252,7 @@ const (
 	endExpired  endCause = "the identity of its user expired"
 	endEvicted  endCause = "made room for another session"
 	endShutdown endCause = "server shuts down"
+	endTrust    endCause = "certificate no longer accepted"
 )
 
 // end closes the session. Its subscriptions go with it, unless the client asked

@@ -339,6 +339,16 @@ const canaryItems = 100
 // watch lets a canary live until the test ends.
 func (x *target) watch() {
 	x.tb.Helper()
+	store, err := pki.Memory(pki.Config{ApplicationURI: "urn:test:canary", AcceptAll: true})
+	if err != nil {
+		x.tb.Fatal(err)
+	}
+	x.watchAs(store)
+}
+
+// watchAs is watch for a canary with a certificate of its own.
+func (x *target) watchAs(store *pki.Store) {
+	x.tb.Helper()
 	c := &canary{seen: make([]atomic.Int64, canaryItems), end: make(chan struct{}), ended: make(chan struct{})}
 	items := make([]client.MonitorItem, canaryItems)
 	for i := range items {
@@ -348,10 +358,7 @@ func (x *target) watch() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
-	store, err := pki.Memory(pki.Config{ApplicationURI: "urn:test:canary", AcceptAll: true})
-	if err != nil {
-		x.tb.Fatal(err)
-	}
+	var err error
 	c.conn, err = client.Connect(ctx, x.url, client.Config{
 		PKI: store, TrustAll: true,
 		Security: client.Security{Policy: client.PolicyBasic256Sha256, Mode: ua.MessageSecurityModeSignAndEncrypt},
