@@ -77,7 +77,11 @@ func newRaw(endpoint string) (*raw, error) {
 		if err != nil {
 			return nil, err
 		}
-		server := &pki.Certificate{DER: parsed.DER, Chain: e.ServerCertificate, Key: &rsa.PrivateKey{PublicKey: *parsed.Key}}
+		public, ok := parsed.Key.(*rsa.PublicKey)
+		if !ok {
+			return nil, errors.New("the server's certificate is not of RSA")
+		}
+		server := &pki.Certificate{DER: parsed.DER, Chain: e.ServerCertificate, Key: &rsa.PrivateKey{PublicKey: *public}}
 		return &raw{address: u.Host, config: rawpeer.Config{
 			URL: endpoint, Policy: uasc.Basic256Sha256, Mode: uasc.ModeSignAndEncrypt, Server: server, Own: own, Patience: 20 * time.Second,
 		}}, nil
