@@ -99,7 +99,7 @@ func (c *Client) activate(ctx context.Context, ch *channel, t *target, s *sessio
 	if err != nil {
 		return wrap("ActivateSession", err)
 	}
-	token, proof, err := c.identity().token(&tokenParams{
+	token, proof, err := c.identity().token(ctx, &tokenParams{
 		policy:      policy,
 		security:    security,
 		sec:         t.sec,

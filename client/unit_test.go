@@ -199,7 +199,9 @@ func TestEndpointsDifferOnlyInWhatMatters(t *testing.T) {
 	}
 }
 
-func TestPasswordsBeyondTheLegacyFormatAreRefused(t *testing.T) {
+// Passwords of up to 64 bytes go in the format that every server takes, longer ones
+// as EncryptedSecret (Part 4, 7.40.4).
+func TestLongPasswordsGoAsEncryptedSecret(t *testing.T) {
 	server, _ := peerKeys()
 	p := newPeer(t)
 	target, err := choose(&Config{TrustAll: true, Certificate: server.Certificate(), User: Anonymous()}, "h", p.endpoints)
@@ -209,10 +211,17 @@ func TestPasswordsBeyondTheLegacyFormatAreRefused(t *testing.T) {
 	params := &tokenParams{
 		policy: new(ua.UserTokenPolicy), security: uasc.Basic256Sha256, sec: target.sec, serverNonce: make([]byte, 32),
 	}
-	if _, _, err := UserName("a", string(make([]byte, 64))).token(params); err != nil {
-		t.Error(err)
+	for n, want := range map[int]uasc.SecretKind{64: uasc.LegacySecret, 65: uasc.RSASecret} {
+		object, _, err := UserName("a", string(make([]byte, n))).token(t.Context(), params)
+		if err != nil {
+			t.Fatal(err)
+		}
+		token := object.Value.(*ua.UserNameIdentityToken)
+		if got := uasc.SecretKindOf(token.Password); got != want || (token.EncryptionAlgorithm == "") != (want == uasc.RSASecret) {
+			t.Errorf("%d bytes: kind %v, algorithm %q", n, got, token.EncryptionAlgorithm)
+		}
 	}
-	if _, _, err := UserName("a", string(make([]byte, 65))).token(params); ua.StatusOf(err) != ua.BadIdentityTokenInvalid {
+	if _, _, err := UserName("a", string(make([]byte, 1<<20))).token(t.Context(), params); ua.StatusOf(err) != ua.BadIdentityTokenInvalid {
 		t.Error(err)
 	}
 }
