@@ -33,6 +33,7 @@ var floors = map[string][]string{
 	"sessionactor":  {"actors", "addrspace/...", "channelactor", "codec/...", "pki", "publishloop"},
 	"":              {"actors", "addrspace/...", "channelactor", "codec/...", "pki", "publishloop", "sessionactor"},
 	"client":        {"actors", "codec/...", "pki"},
+	"jwtauth":       {"", "codec/ua"},
 	"metrics":       {"", "actors", "channelactor", "codec/ua", "publishloop", "sessionactor"},
 	// Programs, which nobody imports.
 	"codec/internal/gen/...": {"codec", "codec/ua", "codec/ua/id", "codec/internal/gen/..."},
@@ -53,6 +54,7 @@ var dependencies = []string{
 // reserved are the modules that one package alone may import, so that programs which do not use it do
 // not link them.
 var reserved = map[string]string{
+	"github.com/golang-jwt/jwt/v5":        "jwtauth",
 	"github.com/prometheus/client_golang": "metrics",
 }
 
