@@ -216,13 +216,13 @@ func mustParse(t *testing.T, der []byte) *x509.Certificate {
 // puts there comes in. All of that is done with files while the server runs.
 func TestThreat_S14_TrustChangesAtRunTime(t *testing.T) {
 	dir := t.TempDir()
-	x := newTarget(t, onTCP, func(c *uahive.Config) { c.PKI, c.TrustAll = dir, false })
 	canary, err := pki.Memory(pki.Config{ApplicationURI: "urn:test:canary", AcceptAll: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	file := func(parts ...string) string { return filepath.Join(append([]string{dir}, parts...)...) }
 	put(t, file("trusted", "certs", "canary.pem"), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: canary.Certificate().DER}))
+	x := newTarget(t, onTCP, func(c *uahive.Config) { c.PKI, c.TrustAll = dir, false })
 	x.watchAs(canary)
 
 	root := newAuthority(t, "root")
