@@ -29,6 +29,7 @@ type crowdConfig struct {
 	Clients  int
 	Patience time.Duration // after which an attempt is given up
 	Limit    time.Duration // in which all must be in
+	Sealing  int           // how many clients prepare a request to open a channel at once
 }
 
 // crowdReport is what the clients of a process met. Times are in ms.
@@ -62,6 +63,7 @@ func (r *crowdReport) add(o crowdReport) {
 type crowd struct {
 	crowdConfig
 	config  client.Config
+	gate    chan struct{} // holds one for each client that prepares its request
 	start   time.Time
 	leaving atomic.Bool
 
@@ -75,12 +77,12 @@ type crowd struct {
 // when it is told a line, reports, and lets them leave when its standard input
 // ends.
 func rush(config crowdConfig) error {
-	w := &crowd{crowdConfig: config, report: crowdReport{Others: make(map[string]int)}}
+	w := &crowd{crowdConfig: config, gate: make(chan struct{}, config.Sealing), report: crowdReport{Others: make(map[string]int)}}
 	var err error
 	if w.config, err = loadproc.ClientConfig("storm"); err != nil {
 		return err
 	}
-	w.config.ConnectTimeout = config.Patience
+	w.config.ConnectTimeout = config.Limit // patience counts from the dialling
 	w.config.Reconnect.Disabled = true // a connection that breaks later is a fault
 	w.config.OnEvent = func(e client.Event) {
 		if e.Kind == client.Closed && e.Err != nil && !w.leaving.Load() {
@@ -92,6 +94,7 @@ func rush(config crowdConfig) error {
 	if w.config.Endpoints, err = client.Discover(context.Background(), config.Endpoint, w.config); err != nil {
 		return err
 	}
+	w.config.Dial = w.dial
 	fmt.Println("ready")
 	in := bufio.NewReader(os.Stdin)
 	if _, err := in.ReadString('\n'); err != nil {
@@ -124,12 +127,12 @@ func rush(config crowdConfig) error {
 func (w *crowd) enter(ctx context.Context) {
 	pause := 200 * time.Millisecond
 	for ctx.Err() == nil {
-		began := time.Now()
-		attempt, cancel := context.WithTimeout(ctx, w.Patience)
-		c, err := client.Connect(attempt, w.Endpoint, w.config)
-		late := attempt.Err() != nil
-		cancel()
-		if wait := w.result(c, err, late, began, &pause); wait > 0 {
+		a := &attempt{gate: w.gate}
+		a.Context, a.cancel = context.WithCancel(ctx)
+		c, err := client.Connect(a, w.Endpoint, w.config)
+		late := a.Err() != nil
+		a.end()
+		if wait := w.result(c, err, late, a.began, &pause); wait > 0 {
 			select {
 			case <-time.After(wait):
 			case <-ctx.Done():
