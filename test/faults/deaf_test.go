@@ -22,6 +22,7 @@ const (
 	// are more than the 2.6 MB that the kernel queues for a connection within the
 	// machine, so that the server notices.
 	arrayElements = 64 << 10
+	publishes     = 20
 	arrayPeriod   = 500 * time.Millisecond
 	// writeTimeout is the server's for a peer that takes nothing.
 	writeTimeout = 10 * time.Second
@@ -54,7 +55,7 @@ func TestOnlyClientsThatStopReadingAreClosed(t *testing.T) {
 	// that is seen.
 	r.receive, r.timeout = 4<<10, 2*writeTimeout
 	for range *deaf {
-		watch(r.session(t), array, arrayPeriod, 20) // and reads nothing any more
+		watch(r.session(t), array, arrayPeriod, publishes) // and reads nothing any more
 	}
 	s.Await(t, 5*time.Second, func(f loadproc.Footprint) string {
 		return more(2**deaf+1-(f.Channels-s.before.Channels), "clients to wait for")
@@ -79,6 +80,15 @@ func TestOnlyClientsThatStopReadingAreClosed(t *testing.T) {
 			}
 		}
 	}()
+	// A notification that nobody takes waits to be sent, and waits for Republish:
+	// it may be in memory twice, but not more often.
+	time.Sleep(writeTimeout)
+	waiting := s.LookClean(t)
+	each := int64(waiting.HeapBytes-s.before.HeapBytes) / int64(*deaf)
+	t.Logf("a client that does not read takes %d KiB of heap, and asked for %d KiB", each>>10, publishes*arrayElements*4>>10)
+	if each > 2*publishes*arrayElements*4 {
+		t.Errorf("a client that does not read takes %d bytes of heap", each)
+	}
 	var first, last time.Duration
 	closed := s.Await(t, 3*writeTimeout, func(f loadproc.Footprint) string {
 		last = time.Since(start)
