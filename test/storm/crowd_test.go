@@ -83,7 +83,7 @@ func rush(config crowdConfig) error {
 		return err
 	}
 	w.config.ConnectTimeout = config.Limit // patience counts from the dialling
-	w.config.Reconnect.Disabled = true // a connection that breaks later is a fault
+	w.config.Reconnect.Disabled = true     // a connection that breaks later is a fault
 	w.config.OnEvent = func(e client.Event) {
 		if e.Kind == client.Closed && e.Err != nil && !w.leaving.Load() {
 			w.mu.Lock()
