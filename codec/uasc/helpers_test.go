@@ -2,6 +2,8 @@ package uasc
 
 import (
 	"bytes"
+	"crypto"
+	"crypto/ecdsa"
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/x509"
@@ -51,6 +53,9 @@ var suites = []suite{
 }
 
 var securePolicies = []*Policy{Basic256Sha256, Aes128Sha256RsaOaep, Aes256Sha256RsaPss}
+
+// otherPolicies are the secure ones that are no securePolicies.
+var otherPolicies = []*Policy{Basic128Rsa15, Basic256, ECCNistP256, ECCNistP384}
 
 // tokens returns the two ends' tokens of the same id.
 func (s suite) tokens(t testing.TB, id uint32) (client, server *Token) {
@@ -160,7 +165,7 @@ func pattern(n int) []byte {
 
 // identity is an application with a key and a self-signed certificate.
 type identity struct {
-	key  *rsa.PrivateKey
+	key  crypto.Signer
 	cert []byte
 }
 
@@ -174,11 +179,27 @@ func app(t testing.TB, name string, bits int) *identity {
 	t.Helper()
 	identityMu.Lock()
 	defer identityMu.Unlock()
-	k := fmt.Sprintf("%s/%d", name, bits)
+	return identityOf(t, fmt.Sprintf("%s/%d", name, bits), func() (crypto.Signer, error) { return rsa.GenerateKey(rand.Reader, bits) })
+}
+
+// appFor returns the identity of that name with a key as the policy wants it.
+func appFor(t testing.TB, name string, p *Policy) *identity {
+	t.Helper()
+	if p.Curve == nil {
+		return app(t, name, 2048)
+	}
+	identityMu.Lock()
+	defer identityMu.Unlock()
+	return identityOf(t, name+p.Name, func() (crypto.Signer, error) { return ecdsa.GenerateKey(p.Curve, rand.Reader) })
+}
+
+// identityOf makes an identity once per run. The lock is held.
+func identityOf(t testing.TB, k string, newKey func() (crypto.Signer, error)) *identity {
+	t.Helper()
 	if id := identities[k]; id != nil {
 		return id
 	}
-	key := must(rsa.GenerateKey(rand.Reader, bits))(t)
+	key := must(newKey())(t)
 	template := &x509.Certificate{SerialNumber: big.NewInt(int64(len(identities) + 1)), NotAfter: time.Now().Add(time.Hour)}
 	id := &identity{key: key, cert: must(x509.CreateCertificate(rand.Reader, template, template, key.Public(), key))(t)}
 	identities[k] = id

@@ -157,7 +157,7 @@ func TestPSSSaltLengthIsFree(t *testing.T) {
 	a := app(t, "a", 2048)
 	sum := Basic256Sha256.sum([][]byte{[]byte("data")})
 	for _, salt := range []int{0, 20, 32, rsa.PSSSaltLengthAuto} {
-		sig := must(rsa.SignPSS(rand.Reader, a.key, crypto.SHA256, sum, &rsa.PSSOptions{SaltLength: salt, Hash: crypto.SHA256}))(t)
+		sig := must(rsa.SignPSS(rand.Reader, a.key.(*rsa.PrivateKey), crypto.SHA256, sum, &rsa.PSSOptions{SaltLength: salt, Hash: crypto.SHA256}))(t)
 		if err := Aes256Sha256RsaPss.Verify(a.key.Public(), sig, []byte("data")); err != nil {
 			t.Errorf("salt of %d: %v", salt, err)
 		}

@@ -125,6 +125,11 @@ func (c *TokenConfig) material() (send, recv []byte, err error) {
 		return nil, nil, err
 	}
 	defer clear(secret)
+	if c.Mode == ModeSign {
+		// The length is a part of the salt, and where nothing is encrypted that of
+		// the other keys counts as 0 (Part 6, 6.8.1).
+		n = p.signingKey
+	}
 	own, other := labelClient, labelServer
 	if c.Server {
 		own, other = other, own
