@@ -321,9 +321,9 @@ func TestAMatrixGoesOnBehindACellThatFails(t *testing.T) {
 	url, _ := startServer(t, "-array-sizes", "none", "-nodes", "40", "-max-sessions", "4", "-max-subscriptions", "6")
 	name := filepath.Join(t.TempDir(), "matrix.csv")
 	args := " -intervals 50ms -seconds 300ms -warmup 0s -endpoint " + url
-	lines := matrixLines(t, name, "-sessions 3 -subscriptions 2,3 -items 1"+args)
-	lines = matrixLines(t, name, "-sessions 1 -subscriptions 1 -items 40 -rate 100 -queue 1"+args)
-	lines = matrixLines(t, name, "-sessions 9,2 -subscriptions 1 -items 3"+args)
+	matrixLines(t, name, "-sessions 3 -subscriptions 2,3 -items 1"+args)
+	matrixLines(t, name, "-sessions 1 -subscriptions 1 -items 40 -rate 100 -queue 1"+args)
+	lines := matrixLines(t, name, "-sessions 9,2 -subscriptions 1 -items 3"+args)
 	for i, want := range []struct{ verdict, why string }{
 		{keptUp, ""},
 		{withError, "BadTooManySubscriptions"},
