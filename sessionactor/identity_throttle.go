@@ -11,8 +11,7 @@ import (
 )
 
 const (
-	// loginClients is how many clients with refused logins are remembered, by
-	// certificate and by host each. It stops whoever has many of them from filling
+	// loginClients is how many clients with refused logins each table remembers. It stops whoever has many of them from filling
 	// the memory; the one that has been quiet for the longest is forgotten.
 	loginClients = 4096
 	// forgiveEvery is how long it takes until one refused login is forgotten. Good
@@ -21,54 +20,45 @@ const (
 	forgiveEvery = 10 * time.Second
 	// longestLockout is the most that a client has to wait after a refused login.
 	longestLockout = time.Minute
-	// hostShare is how many times as many logins a host may get wrong as one client
-	// that has a certificate, since many such clients may come from one address.
+	// hostShare is how many times as many logins all clients with certificates of one
+	// host may get wrong as one of them, since many may come from one address. It
+	// stops whoever can make certificates, as where a server trusts all of them.
 	hostShare = 10
 )
 
 // logins counts refused logins and locks out who has too many (Part 4, 5.7.3.1,
-// threat U6). It counts clients, by certificate where they have one and by host,
-// and never users: nobody can lock out a user whom others try to be.
+// threat U6). It counts clients, by certificate where they have one and by host
+// where not, and never users: nobody can lock out a user whom others try to be.
+// What comes from a host without a certificate does not count against those of the
+// same host that have one.
 type logins struct {
-	byCertificate, byHost refusedLogins
+	byCertificate, byHost, byHostOfMany refusedLogins
 }
 
 func newLogins(limit int) *logins {
-	return &logins{
-		byCertificate: refusedLogins{limit: float64(limit)},
-		byHost:        refusedLogins{limit: float64(limit)},
-	}
-}
-
-// keysOf returns what a client is counted by, and for how much of a refused login
-// its host answers.
-func (l *logins) keysOf(c *channelactor.Channel) (certificate, host string, share float64) {
-	host, share = c.PeerHost(), 1
-	if peer := c.PeerCertificate(); peer != nil {
-		certificate, share = string(peer.Thumbprint[:]), 1./hostShare
-	}
-	return certificate, host, share
+	l := new(logins)
+	l.byCertificate.limit, l.byHost.limit, l.byHostOfMany.limit = float64(limit), float64(limit), float64(limit)*hostShare
+	return l
 }
 
 // wait returns how long a client has to wait until it may log in again.
 func (l *logins) wait(c *channelactor.Channel) time.Duration {
-	certificate, host, _ := l.keysOf(c)
-	now := time.Now()
-	rest := l.byHost.wait(host, now)
-	if certificate != "" {
-		rest = max(rest, l.byCertificate.wait(certificate, now))
+	now, peer := time.Now(), c.PeerCertificate()
+	if peer == nil {
+		return l.byHost.wait(c.PeerHost(), now)
 	}
-	return rest
+	return max(l.byCertificate.wait(string(peer.Thumbprint[:]), now), l.byHostOfMany.wait(c.PeerHost(), now))
 }
 
 // refused counts a refused login.
 func (l *logins) refused(c *channelactor.Channel) {
-	certificate, host, share := l.keysOf(c)
-	now := time.Now()
-	l.byHost.add(host, share, now)
-	if certificate != "" {
-		l.byCertificate.add(certificate, 1, now)
+	now, peer := time.Now(), c.PeerCertificate()
+	if peer == nil {
+		l.byHost.add(c.PeerHost(), now)
+		return
 	}
+	l.byCertificate.add(string(peer.Thumbprint[:]), now)
+	l.byHostOfMany.add(c.PeerHost(), now)
 }
 
 // lockout is the error of a client that has to wait. Nothing was looked at, so it
@@ -113,7 +103,7 @@ func (r *refusedLogins) wait(key string, now time.Time) time.Duration {
 	return 0
 }
 
-func (r *refusedLogins) add(key string, share float64, now time.Time) {
+func (r *refusedLogins) add(key string, now time.Time) {
 	if r.limit < 0 {
 		return
 	}
@@ -133,7 +123,7 @@ func (r *refusedLogins) add(key string, share float64, now time.Time) {
 	}
 	r.order.MoveToBack(e)
 	c := e.Value.(*refusedClient)
-	c.count, c.counted = c.countAt(now)+share, now
+	c.count, c.counted = c.countAt(now)+1, now
 	if over := c.count - r.limit; over > 0 {
 		c.until = now.Add(lockoutAfter(over))
 	}

@@ -14,13 +14,13 @@ func TestThreat_U6_LockoutGrowsAndEnds(t *testing.T) {
 		r := refusedLogins{limit: 3}
 		wait := func(key string) time.Duration { return r.wait(key, time.Now()) }
 		for n := range 3 {
-			r.add("a", 1, time.Now())
+			r.add("a", time.Now())
 			if wait("a") != 0 {
 				t.Fatalf("locked out after %d", n+1)
 			}
 		}
 		for _, want := range []time.Duration{1, 2, 4, 8, 16, 32, 60, 60} {
-			r.add("a", 1, time.Now())
+			r.add("a", time.Now())
 			if got := wait("a"); got != want*time.Second {
 				t.Errorf("%v, want %v s", got, want)
 			}
@@ -33,19 +33,19 @@ func TestThreat_U6_LockoutGrowsAndEnds(t *testing.T) {
 			t.Error("the lockout does not end")
 		}
 		// Six of eleven are forgotten in a minute; what is left still counts.
-		r.add("a", 1, time.Now())
+		r.add("a", time.Now())
 		if got := wait("a"); got < time.Second || got > 8*time.Second {
 			t.Errorf("again: %v", got)
 		}
 		time.Sleep(2 * time.Hour)
-		r.add("a", 1, time.Now())
+		r.add("a", time.Now())
 		if wait("a") != 0 {
 			t.Error("nothing is ever forgotten")
 		}
 		// Sporadic mistakes never cost anything (Part 4, 5.7.3.1).
 		for range 1000 {
 			time.Sleep(15 * time.Second)
-			r.add("c", 1, time.Now())
+			r.add("c", time.Now())
 			if wait("c") != 0 {
 				t.Fatal("sporadic mistakes lock out")
 			}
@@ -58,12 +58,12 @@ func TestThreat_U6_RememberedClientsAreBounded(t *testing.T) {
 	r := refusedLogins{limit: 1}
 	now := time.Now()
 	for range 5 {
-		r.add("first", 1, now)
+		r.add("first", now)
 	}
 	for n := range 10 * loginClients {
-		r.add(fmt.Sprint(n), 1, now)
+		r.add(fmt.Sprint(n), now)
 		if n%1000 == 0 {
-			r.add("busy", 1, now)
+			r.add("busy", now)
 		}
 	}
 	if len(r.clients) != loginClients || r.order.Len() != loginClients {
@@ -77,7 +77,7 @@ func TestThreat_U6_RememberedClientsAreBounded(t *testing.T) {
 	}
 	none := refusedLogins{limit: -1}
 	for range 100 {
-		none.add("a", 1, now)
+		none.add("a", now)
 	}
 	if none.wait("a", now) != 0 || len(none.clients) != 0 {
 		t.Error("a negative limit locks out")
