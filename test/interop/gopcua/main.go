@@ -10,6 +10,7 @@ import (
 	"crypto/rsa"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/pem"
 	"errors"
 	"flag"
 	"fmt"
@@ -143,9 +144,16 @@ func (s *suite) connect(ctx context.Context, endpoint string, sec security, user
 		opcua.RequestTimeout(10 * time.Second), opcua.SessionTimeout(time.Minute),
 		opcua.ReconnectInterval(500 * time.Millisecond),
 	}
-	if user == "" {
+	switch user {
+	case "":
 		opts = append(opts, opcua.AuthAnonymous(), opcua.SecurityFromEndpoint(ep, ua.UserTokenTypeAnonymous))
-	} else {
+	case userCertificate:
+		cert, key, err := loadUser()
+		if err != nil {
+			return nil, err
+		}
+		opts = append(opts, opcua.AuthCertificate(cert), opcua.AuthPrivateKey(key), opcua.SecurityFromEndpoint(ep, ua.UserTokenTypeCertificate))
+	default:
 		opts = append(opts, opcua.AuthUsername(user, password), opcua.SecurityFromEndpoint(ep, ua.UserTokenTypeUserName))
 	}
 	c, err := opcua.NewClient(endpoint, append(opts, more...)...)
@@ -156,6 +164,34 @@ func (s *suite) connect(ctx context.Context, endpoint string, sec security, user
 		return nil, err
 	}
 	return c, nil
+}
+
+// userCertificate stands for the user who logs in with the certificate that the
+// environment names.
+const userCertificate = "certificate"
+
+func loadUser() ([]byte, *rsa.PrivateKey, error) {
+	cert, err := os.ReadFile(os.Getenv("UAHIVE_USER_CERT"))
+	if err != nil {
+		return nil, nil, err
+	}
+	text, err := os.ReadFile(os.Getenv("UAHIVE_USER_KEY"))
+	if err != nil {
+		return nil, nil, err
+	}
+	block, _ := pem.Decode(text)
+	if block == nil {
+		return nil, nil, errors.New("UAHIVE_USER_KEY is no PEM")
+	}
+	key, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+	if err != nil {
+		return nil, nil, err
+	}
+	own, ok := key.(*rsa.PrivateKey)
+	if !ok {
+		return nil, nil, errors.New("UAHIVE_USER_KEY is no RSA key")
+	}
+	return cert, own, nil
 }
 
 func (s *suite) discovery(ctx context.Context) {
@@ -225,6 +261,9 @@ func (s *suite) identities(ctx context.Context, sec security) {
 	}
 	s.report.check(ctx, sec.String()+" anonymous connects", accepted(""))
 	s.report.check(ctx, sec.String()+" user name connects", accepted("operator"))
+	if os.Getenv("UAHIVE_USER_CERT") != "" {
+		s.report.check(ctx, sec.String()+" user certificate connects", accepted(userCertificate))
+	}
 	refused := func(user, password string) func(ctx context.Context) (string, error) {
 		return func(ctx context.Context) (string, error) {
 			c, err := s.connect(ctx, s.endpoint, sec, user, password)
