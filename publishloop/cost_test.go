@@ -194,7 +194,7 @@ func BenchmarkStoreSharedVariable(b *testing.B) {
 				for _, s := range all { // so that every Store lists every item
 					s.mu.Lock()
 					s.collect(0)
-					for s.ready.head != nil {
+					for s.ready.count > 0 {
 						var dv ua.DataValue
 						s.ready.take(s, &dv, 0)
 					}
@@ -314,8 +314,11 @@ func BenchmarkCreateDelete10000Items(b *testing.B) {
 // them cold.
 func TestItemIsThreeCacheLines(t *testing.T) {
 	var it item
-	if size := unsafe.Sizeof(it); size != 192 {
+	if size := unsafe.Sizeof(it); size <= 128 || size > 192 {
 		t.Errorf("an item has %d bytes", size)
+	}
+	if unsafe.Offsetof(it.attribute) >= 64 || unsafe.Offsetof(it.node) >= 128 {
+		t.Error("what a change and a cycle need is in the third line")
 	}
 	if end := unsafe.Offsetof(it.last) + unsafe.Sizeof(it.last); unsafe.Offsetof(it.last) != 64 || end > 128 {
 		t.Errorf("the last value is at %d to %d", unsafe.Offsetof(it.last), end)

@@ -18,10 +18,8 @@ import (
 // A change and a publishing cycle find the item cold, as a rule: what both need
 // stands in the first two of its three cache lines.
 type item struct {
-	sub  *Subscription // immutable
-	next *item         // in the list of changed items, or in the ready list; guarded by Subscription.mu
-
-	extra *extras // guarded by mu; nil when not needed
+	sub   *Subscription // immutable
+	extra *extras       // guarded by mu; nil when not needed
 	mu    sync.Mutex
 	// Guarded by mu. The configuration is written with Subscription.mu held as
 	// well, so that either is enough to read it.
@@ -44,17 +42,17 @@ type item struct {
 	closely   reasons // to look at it closely when collecting
 	started   bool    // its source delivers
 	deleted   bool
+	place     uint32 // in the ready list
 
-	last ua.DataValue // that passed the filter; guarded by mu
+	attribute ua.AttributeID // immutable
 
-	prev *item // in the ready list; guarded by Subscription.mu
+	last ua.DataValue    // that passed the filter; guarded by mu
+	node *addrspace.Node // nil when a manager answers for the node; immutable
 
 	// Immutable.
-	source    source          // where values come from
-	node      *addrspace.Node // nil when a manager answers for the node
-	managed   *ua.NodeID      // of the node, when a manager answers for it
-	id        uint32
-	attribute ua.AttributeID
+	source  source     // where values come from
+	managed *ua.NodeID // of the node, when a manager answers for it
+	id      uint32
 
 	semantic *semantic // guarded by Subscription.mu
 
@@ -282,18 +280,7 @@ func (it *item) list() {
 		return
 	}
 	it.listed = true
-	it.sub.push(it)
-}
-
-// push puts an item, which is in no list, on the list of changed items.
-func (s *Subscription) push(it *item) {
-	for {
-		head := s.changed.Load()
-		it.next = head
-		if s.changed.CompareAndSwap(head, it) {
-			return
-		}
-	}
+	it.sub.changed.add(it)
 }
 
 // waiting is the number of values in the queue. mu is held.

@@ -357,7 +357,7 @@ func (m *Manager) DeleteMonitoredItems(q *Queue, req *ua.DeleteMonitoredItemsReq
 	}
 	s.items = slices.DeleteFunc(s.items, func(it *item) bool { return it.deleted })
 	if len(s.items) == 0 {
-		s.items = nil
+		s.items, s.spareList = nil, nil
 	}
 	return ua.Good
 }

@@ -223,7 +223,8 @@ func (m *Manager) finish(s *Subscription, status ua.StatusCode) {
 	for i := range s.kept {
 		s.kept[i].release()
 	}
-	s.items, s.kept, s.keptSize, s.spare, s.queue, s.ready = nil, nil, 0, nil, nil, readyList{}
+	s.items, s.kept, s.keptSize, s.spare, s.queue = nil, nil, 0, nil, nil
+	s.ready.drop()
 	m.beats.leave(s)
 	s.mu.Unlock()
 	if orphan {

@@ -110,9 +110,9 @@ func (s *Subscription) appendDataChanges(dst []byte, now ua.DateTime, end int) [
 	dst = append(dst, 0, 0, 0, 0, 0, 0, 0, 0) // body length, number of items
 	count := 0
 	var dv ua.DataValue
-	for count < most && s.ready.head != nil {
+	for count < most && s.ready.count > 0 {
 		before := len(dst)
-		it := s.ready.head
+		it := s.ready.head()
 		handle, ok := s.ready.take(s, &dv, now)
 		if !ok {
 			continue

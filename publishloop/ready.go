@@ -1,16 +1,20 @@
 package publishloop
 
 import (
+	"slices"
 	"time"
 
 	"github.com/uahive/uahive/codec/ua"
 )
 
 // readyList holds the items that have something to report, in the order in which
-// they got it. It belongs to the subscription's mutex.
+// they got it. It belongs to the subscription's mutex. An item knows its place, so
+// that any of them can leave; where one did, there is a gap until it is first.
 type readyList struct {
-	head, tail *item
-	count      int
+	items []*item // from first on; that one is no gap unless the list is empty
+	first int
+	count int
+	base  uint32 // the place of items[0]; places may wrap around
 }
 
 // add appends an item, whose listed is true, unless it is in the list.
@@ -18,43 +22,69 @@ func (l *readyList) add(it *item) {
 	if it.linked {
 		return
 	}
-	it.linked, it.next, it.prev = true, nil, l.tail
-	if l.tail == nil {
-		l.head = it
-	} else {
-		l.tail.next = it
+	if len(l.items) == cap(l.items) && l.count <= len(l.items)/2 {
+		l.squeeze()
 	}
-	l.tail = it
+	it.linked, it.place = true, l.base+uint32(len(l.items))
+	l.items = append(l.items, it)
 	l.count++
 }
 
 // addFirst puts an item in front, whose listed is true and which is in no list.
 func (l *readyList) addFirst(it *item) {
-	it.linked, it.next, it.prev = true, l.head, nil
-	if l.head == nil {
-		l.tail = it
+	if l.first == 0 {
+		l.items = slices.Insert(l.items, 0, nil)
+		l.base--
 	} else {
-		l.head.prev = it
+		l.first--
 	}
-	l.head = it
+	it.linked, it.place = true, l.base+uint32(l.first)
+	l.items[l.first] = it
 	l.count++
 }
 
-// unlink takes an item off the list. It must happen before listed becomes false:
-// from then on next belongs to whoever lists the item again.
+// squeeze gives those that are left places without gaps.
+func (l *readyList) squeeze() {
+	kept := l.items[:0]
+	for _, it := range l.items {
+		if it != nil {
+			it.place = l.base + uint32(len(kept))
+			kept = append(kept, it)
+		}
+	}
+	clear(l.items[len(kept):])
+	l.items, l.first = kept, 0
+}
+
+// head is the first item, nil when there is none.
+func (l *readyList) head() *item {
+	if l.count == 0 {
+		return nil
+	}
+	return l.items[l.first]
+}
+
+// unlink takes an item off the list.
 func (l *readyList) unlink(it *item) {
-	if it.prev == nil {
-		l.head = it.next
-	} else {
-		it.prev.next = it.next
+	it.linked, it.triggered = false, false
+	l.items[it.place-l.base] = nil
+	if l.count--; l.count == 0 {
+		l.items, l.first = l.items[:0], 0
+		return
 	}
-	if it.next == nil {
-		l.tail = it.prev
-	} else {
-		it.next.prev = it.prev
+	for l.items[l.first] == nil {
+		l.first++
 	}
-	it.linked, it.triggered, it.next, it.prev = false, false, nil, nil
-	l.count--
+}
+
+// drop forgets all items.
+func (l *readyList) drop() {
+	for _, it := range l.items[l.first:] {
+		if it != nil {
+			it.linked = false
+		}
+	}
+	*l = readyList{}
 }
 
 // remove takes an item off the list, if it is there, that is not to be reported
@@ -74,7 +104,7 @@ func (l *readyList) remove(it *item) {
 // take takes the oldest value of the first item, and the item off the list when
 // that was its last. ok is false when the item had none.
 func (l *readyList) take(s *Subscription, dv *ua.DataValue, now ua.DateTime) (handle uint32, ok bool) {
-	it := l.head
+	it := l.head()
 	it.mu.Lock()
 	defer it.mu.Unlock()
 	ok = it.dequeue(dv)
@@ -113,23 +143,19 @@ func (l *readyList) putBack(it *item, dv *ua.DataValue) {
 // collect moves what has changed since the last time to the ready list, oldest
 // first, and lets triggering items act. mu is held.
 func (s *Subscription) collect(now time.Duration) {
-	newest := s.changed.Swap(nil)
-	var oldest *item
-	for newest != nil {
-		next := newest.next
-		newest.next = oldest
-		oldest, newest = newest, next
+	changed := s.changed.swap(s.spareList)
+	if changed == nil {
+		return
 	}
-	for it := oldest; it != nil; {
-		next := it.next
-		it.next = nil
+	for _, it := range changed {
 		if it.closely == 0 && it.mode == ua.MonitoringModeReporting {
 			s.ready.add(it)
 		} else {
 			s.collectClosely(it, now)
 		}
-		it = next
 	}
+	clear(changed)
+	s.spareList = changed[:0]
 }
 
 // collectClosely decides about an item that may be on the list for another
@@ -150,7 +176,7 @@ func (s *Subscription) collectClosely(it *item, now time.Duration) {
 	case ready:
 		s.ready.add(it)
 	case again:
-		s.push(it)
+		s.changed.add(it)
 	default:
 		it.triggered = false
 	}

@@ -2,7 +2,6 @@ package publishloop
 
 import (
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/uahive/uahive/codec"
@@ -17,28 +16,27 @@ type Subscription struct {
 	manager *Manager
 	id      uint32
 
-	// changed is the list of items that have something to report since the last
-	// cycle, newest first. It is pushed to without a lock.
-	changed atomic.Pointer[item]
+	changed changedList // what has something to report since the last cycle; has a lock of its own
 
 	mu sync.Mutex
 	// Guarded by mu.
-	state    State
-	queue    *Queue    // nil when the session is gone
-	identity *Identity // of the session that has or had the subscription last
-	orphan   bool      // counted as one
-	priority uint8
-	interval time.Duration
-	seen     uint32  // Queue.arrivals at the last cycle
-	sending  bool    // a goroutine is delivering out with mu released
-	cycle    bool    // a cycle ended meanwhile
-	items    []*item // by ascending id
-	lastItem uint32
-	ready    readyList
-	kept     []message // sent and not acknowledged, oldest first
-	keptSize int
-	spare    []byte // memory of an acknowledged message
-	counts   counts
+	state     State
+	queue     *Queue    // nil when the session is gone
+	identity  *Identity // of the session that has or had the subscription last
+	orphan    bool      // counted as one
+	priority  uint8
+	interval  time.Duration
+	seen      uint32  // Queue.arrivals at the last cycle
+	sending   bool    // a goroutine is delivering out with mu released
+	cycle     bool    // a cycle ended meanwhile
+	items     []*item // by ascending id
+	lastItem  uint32
+	ready     readyList
+	spareList []*item   // memory for changed
+	kept      []message // sent and not acknowledged, oldest first
+	keptSize  int
+	spare     []byte // memory of an acknowledged message
+	counts    counts
 
 	// Owned by the goroutine that set sending.
 	out delivery
