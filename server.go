@@ -230,6 +230,9 @@ func (s *Server) ServeListener(ctx context.Context, l net.Listener) error {
 	}
 	s.log.Info().Stringer("address", l.Addr()).Str("application", s.config.ApplicationURI).
 		Strs("security", s.securityNames()).Msg("serving")
+	if _, ok := l.(syscall.Conn); ok {
+		s.subs.UseKernelTimers() // the operating system's clock is the one that counts
+	}
 	stop := context.AfterFunc(ctx, func() { s.Close() })
 	err = s.channels.Serve(l)
 	if stop() {

@@ -20,6 +20,10 @@ const (
 	// shorter half of their interval. Nothing that a cycle does blocks; even then
 	// it holds up nobody for longer.
 	beatStuck = 50 * time.Millisecond
+	// beatLook is how often a beat with a periodic alarm is looked at for that.
+	// There a timer for each round would cost the wake-ups that the alarm saves, so
+	// that the others may wait for a second more.
+	beatLook = time.Second
 )
 
 // beats are the publishing timers of all subscriptions. A wake-up of an idle
@@ -32,6 +36,7 @@ const (
 // move. A beat whose round takes long splits in two that run beside each other.
 type beats struct {
 	manager *Manager
+	kernel  kernelAlarms
 
 	mu sync.Mutex
 	// Guarded by mu, which is a leaf.
@@ -44,15 +49,17 @@ type beat struct {
 	// Immutable.
 	beats    *beats
 	interval time.Duration
-	timer    *time.Timer // wakes the goroutine; set with beats.mu held
-	guard    *time.Timer // runs during a round, and rescues it
+	alarm    alarm       // wakes the goroutine; set with beats.mu held
+	guard    *time.Timer // rescues a round
 
 	// Guarded by beats.mu.
 	members []*Subscription // none: it has ended, or is about to
 	next    time.Duration   // when the cycle ends, on the manager's clock
 	cost    time.Duration   // of a round, about the longest of late
 	serving *Subscription   // in a round
+	began   time.Duration   // of the round
 	stuck   bool            // the others were rescued from this round
+	watched bool            // the guard runs, with a periodic alarm
 }
 
 // join gives a subscription a beat. It reports false when the server has closed.
@@ -71,6 +78,7 @@ func (bs *beats) join(s *Subscription, interval time.Duration) bool {
 	b.add(s)
 	if !bs.manager.group.Go("subscription", b.run) {
 		bs.leaveLocked(s)
+		b.alarm.stop()
 		return false
 	}
 	return true
@@ -78,7 +86,7 @@ func (bs *beats) join(s *Subscription, interval time.Duration) bool {
 
 // make returns a new beat without subscriptions. mu is held.
 func (bs *beats) make(interval, next time.Duration) *beat {
-	b := &beat{beats: bs, interval: interval, next: next, timer: time.NewTimer(next - bs.manager.now())}
+	b := &beat{beats: bs, interval: interval, next: next, alarm: bs.kernel.set(next-bs.manager.now(), interval)}
 	b.guard = time.AfterFunc(time.Hour, b.rescue)
 	b.guard.Stop()
 	bs.byInterval[interval] = append(bs.byInterval[interval], b)
@@ -115,7 +123,7 @@ func (bs *beats) leaveLocked(s *Subscription) {
 	}
 	if len(b.members) == 0 {
 		bs.drop(b)
-		b.timer.Reset(0)
+		b.alarm.ring()
 	}
 }
 
@@ -135,11 +143,11 @@ func (bs *beats) drop(b *beat) {
 // run is the goroutine of the beat. The timer follows the cycle's own grid, so
 // that neither the work of a round nor a late wake-up makes it drift.
 func (b *beat) run() {
-	defer b.timer.Stop()
+	defer b.alarm.stop()
 	defer b.guard.Stop()
 	var round []*Subscription
 	for {
-		<-b.timer.C
+		b.alarm.wait()
 		var alive bool
 		if round, alive = b.begin(round[:0]); !alive {
 			return
@@ -173,12 +181,28 @@ func (b *beat) begin(round []*Subscription) ([]*Subscription, bool) {
 		// Cycles that were missed are not made up for.
 		b.next += ((now-b.next)/b.interval + 1) * b.interval
 	}
-	b.timer.Reset(b.next - now)
+	b.alarm.again(b.next - now)
+	b.began = now
 	if len(round) > 1 {
-		b.guard.Reset(min(b.interval/2, beatStuck))
+		b.guardRound()
 	}
 	return round, true
 }
+
+// guardRound has somebody look whether the round that begins comes to its end.
+// beats.mu is held.
+func (b *beat) guardRound() {
+	switch {
+	case !b.alarm.periodic():
+		b.guard.Reset(b.patience())
+	case !b.watched:
+		b.watched = true
+		b.guard.Reset(beatLook)
+	}
+}
+
+// patience is how long the others wait for one of them.
+func (b *beat) patience() time.Duration { return min(b.interval/2, beatStuck) }
 
 // turn says whose turn it is in a round. It reports false when the round is over
 // because its subscriptions were rescued from it.
@@ -196,7 +220,13 @@ func (b *beat) rescue() {
 	bs := b.beats
 	bs.mu.Lock()
 	defer bs.mu.Unlock()
+	b.watched = false
 	if b.serving == nil || b.stuck || len(b.members) < 2 {
+		return
+	}
+	if left := b.began + b.patience() - bs.manager.now(); left > 0 {
+		b.watched = true
+		b.guard.Reset(left) // this round has begun just now
 		return
 	}
 	fresh := bs.make(b.interval, b.next-b.interval)
@@ -210,6 +240,7 @@ func (b *beat) rescue() {
 			s.beat = b
 		}
 		bs.drop(fresh)
+		fresh.alarm.stop()
 		return
 	}
 	b.stuck = true
@@ -222,7 +253,9 @@ func (b *beat) end(took time.Duration) bool {
 	bs := b.beats
 	bs.mu.Lock()
 	defer bs.mu.Unlock()
-	b.guard.Stop()
+	if !b.alarm.periodic() {
+		b.guard.Stop()
+	}
 	b.serving, b.stuck = nil, false
 	b.cost = max(took, b.cost-b.cost/8)
 	if took > beatWork && len(b.members) > 1 {
@@ -261,6 +294,7 @@ func (b *beat) split() {
 		}
 		half.members = nil
 		b.beats.drop(half)
+		half.alarm.stop()
 		return
 	}
 	clear(b.members[keep:])
