@@ -81,7 +81,7 @@ func TestThreat_U2_ForeignChannel(t *testing.T) {
 // users admits op with the password secret.
 func users(c *uahive.Config) {
 	c.Anonymous = true
-	c.Limits.Services.BadLogins = -1 // they try many
+	c.Limits.Services.BadLogins, c.Limits.Services.RefusalTime = -1, -1 // they try many
 	c.Authenticate = func(_ context.Context, c uahive.Credentials) (*uahive.User, error) {
 		if c.UserName == "op" && c.Password == "secret" || c.UserName == "other" && c.Password == "secret" {
 			return &uahive.User{Name: c.UserName}, nil
