@@ -61,7 +61,7 @@ func (m *matrix) blame(r *row) {
 // where all items change in one moment, the delay is how long that takes.
 const (
 	writesMost = 1000
-	writesFew  = 100
+	writesFew  = 10
 	spread     = 10
 )
 

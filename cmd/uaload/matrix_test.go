@@ -85,7 +85,7 @@ func TestVariablesOfACell(t *testing.T) {
 			t.Errorf("%v: %d nodes, want %d", c, c.nodes, want)
 		}
 	}
-	for _, c := range []struct{ nodes, want int }{{1, 1}, {99, 99}, {100, 100}, {150, 100}, {1000, 100}, {5000, 500}, {10_000, 1000}, {1_000_000, 1000}} {
+	for _, c := range []struct{ nodes, want int }{{1, 1}, {9, 9}, {10, 10}, {15, 10}, {150, 15}, {1000, 100}, {5000, 500}, {10_000, 1000}, {1_000_000, 1000}} {
 		if got := perWrite(c.nodes); got != c.want {
 			t.Errorf("%d of %d nodes are written at once, want %d", got, c.nodes, c.want)
 		}
