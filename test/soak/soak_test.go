@@ -80,7 +80,11 @@ func soak(t *testing.T, uaload, security string) {
 		folder = *results
 	}
 	base := filepath.Join(folder, fmt.Sprintf("sessions-%d-%s", n, strings.ReplaceAll(security, "/", "-")))
+	over, apart := make(chan struct{}), make(chan breakdown, 1)
+	go func() { apart <- takeApart(s, n, *duration, base+".heap.pb.gz", over) }() // ends with over
 	out := s.Load(t, "sessions", "-security", security, "-sessions", strconv.Itoa(n), "-duration", duration.String(), "-timeline", base+".csv")
+	close(over)
+	parts := <-apart
 	most := stop()
 	var f figures
 	if err := json.Unmarshal(out, &f); err != nil {
@@ -89,6 +93,17 @@ func soak(t *testing.T, uaload, security string) {
 	if *results != "" {
 		if err := os.WriteFile(base+".json", out, 0o644); err != nil {
 			t.Error(err)
+		}
+	}
+	if parts.err != nil {
+		t.Errorf("what the memory is made of: %v", parts.err)
+	} else {
+		made := parts.table(n, f.PerSession)
+		t.Log("\n" + made)
+		if *results != "" {
+			if err := os.WriteFile(base+".breakdown.txt", []byte(made), 0o644); err != nil {
+				t.Error(err)
+			}
 		}
 	}
 	// uaload has judged all of this already, and would have failed. That it looked
