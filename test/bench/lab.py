@@ -79,14 +79,14 @@ class Lab:
         self.keep("load", name=load.name, security=security, result=result)
         return result
 
-    def floor(self, echo, load, sizes, cores=None, each=False):
-        """The echo of the same message sizes, clients and requests in flight."""
+    def floor(self, echo, load, sizes, cores=None, each=False, push=False):
+        """The echo of the same message sizes, clients and requests in flight; with push, at the same rate by its own timer."""
         request, response = sizes[load.exchange]
+        pace = ["-push", str(round(1000 / load.rate)), "-inflight", "2"] if push else ["-rate", str(load.rate), "-inflight", str(load.inflight)]
         command = [self.echo, "load", "-connect", echo.address, "-request", str(request), "-response", str(response),
-                   "-clients", str(load.clients), "-inflight", str(load.inflight), "-rate", str(load.rate),
-                   "-pid", str(echo.pid), *self.times(), *(["-each"] if each else [])]
+                   "-clients", str(load.clients), *pace, "-pid", str(echo.pid), *self.times(), *(["-each"] if each else [])]
         result = processes.run_json(command, self.seconds + self.warmup + 30, cores)
-        self.keep("echo", name=load.name, cores=cores, each=each, result=result)
+        self.keep("echo", name=load.name, cores=cores, each=each, push=push, result=result)
         return result
 
     def crypto(self, size, seconds=0.5):

@@ -37,7 +37,7 @@ class Cell:
     """What was measured of one load under one security, run by run."""
 
     def __init__(self):
-        self.results, self.floors, self.crypto = [], [], []
+        self.results, self.floors, self.crypto, self.pushes = [], [], [], []
         self.failed = None
 
     def costs(self):
@@ -65,6 +65,8 @@ def turns(lab, loads, places=(PLACES[2],), crypto=None):
                     sizes = lab.sizes(server, security)
                     cell.results.append(lab.load(server, load, security, place[2]))
                     cell.floors.append(lab.floor(echo, load, sizes, place[2])["server_cpu_us_per_request"] / load.per)
+                    if load.paced:
+                        cell.pushes.append(lab.floor(echo, load, sizes, place[2], push=True)["server_cpu_us_per_request"] / load.per)
                     if crypto and security == SECURE:
                         side, what = crypto[load]
                         cell.crypto.append(lab.crypto(sizes[load.exchange][side])[what])
@@ -122,7 +124,11 @@ def array(lab):
 
 
 def publish(lab):
-    table("Notifications", COLUMNS, rows(turns(lab, [PUBLISH]), digits=3))
+    """Beside the echo stands one that answers by a timer, since publishing wakes up twice for each exchange."""
+    cells = turns(lab, [PUBLISH])
+    pushes = [spread(c.pushes, 3) for c in cells.values() if not c.failed]
+    columns = [*COLUMNS[:4], "echo by a timer us", *COLUMNS[4:]]
+    table("Notifications", columns, [[*row[:4], push, *row[4:]] for row, push in zip(rows(cells, digits=3), pushes)])
 
 
 def floors(lab):

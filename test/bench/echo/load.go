@@ -99,6 +99,7 @@ func load(ctx context.Context, args []string) error {
 	flags.IntVar(&t.request, "request", 64, "bytes of a request")
 	flags.IntVar(&t.response, "response", 64, "bytes of an answer")
 	flags.BoolVar(&t.each, "each", false, "write each message alone, on both sides, instead of all that are due at once")
+	flags.IntVar(&t.push, "push", 0, "milliseconds between two answers of a connection, which a timer of the server sends; 0 for answers at once")
 	clients := flags.Int("clients", 1, "number of connections")
 	inflight := flags.Int("inflight", 1, "requests in flight on each connection")
 	rate := flags.Float64("rate", 0, "requests per second of each connection; 0 for as many as there are answers")

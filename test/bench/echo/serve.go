@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"time"
 )
 
 // largest bounds a message, so that a stray connection cannot make the server take memory without end.
@@ -29,7 +30,8 @@ func (t terms) encode() []byte {
 	if t.each {
 		each = 1
 	}
-	return binary.LittleEndian.AppendUint32(b, each)
+	b = binary.LittleEndian.AppendUint32(b, each)
+	return binary.LittleEndian.AppendUint32(b, uint32(t.push))
 }
 
 func readTerms(r io.Reader) (t terms, err error) {
@@ -40,12 +42,16 @@ func readTerms(r io.Reader) (t terms, err error) {
 	t.request = int(binary.LittleEndian.Uint32(b[:]))
 	t.response = int(binary.LittleEndian.Uint32(b[4:]))
 	t.each = binary.LittleEndian.Uint32(b[8:]) != 0
+	t.push = int(binary.LittleEndian.Uint32(b[12:]))
 	return t, t.check()
 }
 
 func (t terms) check() error {
 	if t.request < 1 || t.response < 1 || t.request > largest || t.response > largest {
 		return fmt.Errorf("a request of %d and an answer of %d bytes", t.request, t.response)
+	}
+	if t.push < 0 || t.push > 60_000 {
+		return fmt.Errorf("a push interval of %d ms", t.push)
 	}
 	return nil
 }
@@ -94,6 +100,11 @@ func answer(conn net.Conn) {
 	if t.response > len(out) {
 		out = make([]byte, t.response)
 	}
+	var held *holder
+	if t.push > 0 {
+		held = hold(conn, out[:t.response], time.Duration(t.push)*time.Millisecond)
+		defer held.drop()
+	}
 	pending := 0
 	for {
 		n, err := conn.Read(in)
@@ -103,6 +114,10 @@ func answer(conn net.Conn) {
 		pending += n
 		due := pending / t.request
 		pending %= t.request
+		if held != nil {
+			held.requests.Add(int64(due))
+			continue
+		}
 		if due == 0 {
 			continue
 		}
