@@ -3,6 +3,7 @@ package publishloop
 import (
 	"github.com/uahive/uahive/addrspace"
 	"github.com/uahive/uahive/codec/ua"
+	"github.com/uahive/uahive/events"
 )
 
 // Identity is what a subscription has to know of the session that it belongs to:
@@ -23,7 +24,15 @@ type Identity struct {
 	// Good, or the status that is reported in place of values. It is called
 	// without a lock held. Nil allows everything.
 	Access func(n *addrspace.Node, attribute ua.AttributeID) ua.StatusCode
+	// Receives says whether the session's user may see an event, for which it needs
+	// the permission ReceiveEvents on the event's type and on its source (Part 3,
+	// 8.55). It is called for each event, without a lock held, on a goroutine that
+	// serves all listeners. Nil allows everything.
+	Receives func(e *events.Event) bool
 }
+
+// receives asks Receives.
+func (i *Identity) receives(e *events.Event) bool { return i.Receives == nil || i.Receives(e) }
 
 // access asks Access.
 func (i *Identity) access(n *addrspace.Node, attribute ua.AttributeID) ua.StatusCode {

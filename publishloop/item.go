@@ -93,6 +93,8 @@ type extras struct {
 	hasPending bool
 	sampledAt  time.Duration
 
+	events *eventQueue // of an item that listens for events, nil for others
+
 	links []*item // items that are reported when this one triggers
 	fired bool    // something was queued since the links were looked at
 }

@@ -35,6 +35,12 @@ type Limits struct {
 	// QueueBytesTotal bounds the same over all items. When it is used up, queues
 	// keep two large values each. Default 512 MiB.
 	QueueBytesTotal int
+	// Events that wait to be handed to those who listen; more are dropped, and all
+	// who listen are told. It stops whoever causes events faster than they can be
+	// distributed, such as a client with denied requests. Default 10,000.
+	Events int
+	// EventBytes bounds the same in memory, roughly. Default 64 MiB.
+	EventBytes int
 	// TriggeringLinks of one item. Default 1,000.
 	TriggeringLinks int
 	// PublishRequests is the smallest number of Publish requests that a session
@@ -98,6 +104,8 @@ func (l Limits) withDefaults() Limits {
 	number(&l.QueueEntries, 10_000_000)
 	number(&l.QueueBytes, 64<<20)
 	number(&l.QueueBytesTotal, 512<<20)
+	number(&l.Events, 10_000)
+	number(&l.EventBytes, 64<<20)
 	number(&l.TriggeringLinks, 1_000)
 	number(&l.PublishRequests, 20)
 	number(&l.Acknowledgements, 10_000)

@@ -49,6 +49,7 @@ type Manager struct {
 	stats  counters
 
 	semantics semantics
+	reports   reports
 
 	// Quotas, taken and given with take.
 	subscriptions, orphans, items, entries, keptBytes, queueBytes atomic.Int64

@@ -14,6 +14,8 @@ type counters struct {
 	tooManyPublish   atomic.Uint64
 	droppedPublish   atomic.Uint64
 	notifications    atomic.Uint64
+	reported         atomic.Uint64
+	eventsDropped    atomic.Uint64
 	overflows        atomic.Uint64
 	skippedSamples   atomic.Uint64
 	discarded        atomic.Uint64
@@ -36,7 +38,9 @@ type Stats struct {
 	PublishRefused       uint64 // as the oldest of too many
 	PublishDropped       uint64 // with their channel
 	NotificationsSent    uint64
-	ValuesLost           uint64 // in full queues of more than one entry
+	EventsReported       uint64 // while anybody listened
+	EventsDropped        uint64 // because too many waited to be distributed
+	ValuesLost           uint64 // and events, in full queues of more than one entry
 	SamplesSkipped       uint64 // because the worker pool had no room
 	MessagesDiscarded    uint64 // that were not acknowledged, to make room for newer ones
 	PublishingIntervals  int    // different ones that subscriptions have now
@@ -57,6 +61,8 @@ func (m *Manager) Stats() Stats {
 		PublishRefused:       m.stats.tooManyPublish.Load(),
 		PublishDropped:       m.stats.droppedPublish.Load(),
 		NotificationsSent:    m.stats.notifications.Load(),
+		EventsReported:       m.stats.reported.Load(),
+		EventsDropped:        m.stats.eventsDropped.Load(),
 		ValuesLost:           m.stats.overflows.Load(),
 		SamplesSkipped:       m.stats.skippedSamples.Load(),
 		MessagesDiscarded:    m.stats.discarded.Load(),
