@@ -194,7 +194,9 @@ func (s *Session) handle(m message) {
 		s.channelClosed(m.channel)
 	case messageIdle:
 		if s.untilTimeout() <= 0 {
-			s.end(endTimeout, true)
+			// Its subscriptions have a lifetime of their own, so that a client which
+			// was away for too long can take them over without a loss (Part 4, 5.7.2.1).
+			s.end(endTimeout, false)
 			return
 		}
 		s.expire()

@@ -273,8 +273,9 @@ func (m *sessionModel) wait() {
 		if !s.active {
 			limit = modelActivation
 		}
-		if time.Since(s.last) > limit {
+		if s.alive && time.Since(s.last) > limit {
 			s.alive = false
+			m.orphans += len(s.subscriptions) // which have a lifetime of their own (Part 4, 5.7.2.1)
 		}
 	}
 }
