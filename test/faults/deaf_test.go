@@ -102,7 +102,8 @@ func TestOnlyClientsThatStopReadingAreClosed(t *testing.T) {
 		t.Errorf("a client was thrown out after %v, before the write time-out of %v", first, writeTimeout)
 	}
 	freed := s.Await(t, 2*writeTimeout+5*time.Second, func(f loadproc.Footprint) string {
-		return more(f.Sessions-s.before.Sessions-*deaf-1, "sessions of clients that do not read")
+		return more(f.Sessions-s.before.Sessions-*deaf-1, "sessions of clients that do not read") +
+			more(f.Subscriptions-s.before.Subscriptions-*deaf, "subscriptions of clients that do not read")
 	})
 	if got := int(freed.Stats.Channels.SlowClosed); got != *deaf || freed.Sessions-s.before.Sessions != *deaf+1 {
 		t.Errorf("%d channels were closed for their peers' slowness, and %d clients did not read: %v", got, *deaf, freed)

@@ -33,6 +33,7 @@ type followers struct {
 	KeepAlive      time.Duration
 	Connect        time.Duration // for one attempt
 	Reconnect      bool
+	Lifetime       time.Duration // of the subscriptions; 0: as long as the session
 }
 
 // flock is such a process.
@@ -211,7 +212,9 @@ func (l *leaders) begin(ctx context.Context, k int, config client.Config) error 
 		return err
 	}
 	l.clients[k] = c
-	sub, err := c.Subscribe(ctx, client.SubscriptionConfig{Interval: l.config.Interval, Inline: true})
+	sub, err := c.Subscribe(ctx, client.SubscriptionConfig{
+		Interval: l.config.Interval, LifetimeCount: uint32(l.config.Lifetime / l.config.Interval), Inline: true,
+	})
 	if err != nil {
 		return err
 	}

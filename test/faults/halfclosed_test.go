@@ -105,7 +105,7 @@ func TestHalfClosedConnectionsEnd(t *testing.T) {
 	if what := more(gone.Channels-s.before.Channels, "channels") + more(int(gone.Stats.Channels.AssemblyBytes), "bytes of unfinished messages"); what != "" {
 		t.Errorf("the server still has %s of half-closed connections", what)
 	}
-	freed := s.Await(t, shortTimeout+5*time.Second, s.others)
+	freed := s.Await(t, subscriptionLife+5*time.Second, s.others)
 	t.Logf("all gone: %v; %d sessions timed out", freed, freed.Stats.Sessions.TimedOut)
 	if got := int(freed.Stats.Sessions.TimedOut); got != left {
 		t.Errorf("%d sessions timed out, %d were left", got, left)

@@ -131,11 +131,16 @@ func (r *raw) session(t testing.TB) *rawpeer.Session {
 // shortTimeout is the shortest time-out that the server grants to a session.
 const shortTimeout = 10 * time.Second
 
+// subscriptionLife is how long a subscription outlives the last Publish request of
+// a peer, longer than its session.
+const subscriptionLife = 12 * time.Second
+
 // watch gives a session a subscription to a node, with so many Publish requests
 // waiting.
 func watch(s *rawpeer.Session, node ua.NodeID, interval time.Duration, publishes int) {
 	sub := rawpeer.Do[*ua.CreateSubscriptionResponse](s, &ua.CreateSubscriptionRequest{
-		RequestedPublishingInterval: float64(interval / time.Millisecond), RequestedLifetimeCount: 1000, RequestedMaxKeepAliveCount: 10, PublishingEnabled: true,
+		RequestedPublishingInterval: float64(interval / time.Millisecond), RequestedLifetimeCount: uint32(subscriptionLife / interval),
+		RequestedMaxKeepAliveCount: 3, PublishingEnabled: true,
 	})
 	rawpeer.Do[*ua.CreateMonitoredItemsResponse](s, &ua.CreateMonitoredItemsRequest{
 		SubscriptionID: sub.SubscriptionID, TimestampsToReturn: ua.TimestampsToReturnBoth,
