@@ -109,12 +109,12 @@ func (ch *channel) keepToken(now time.Time) int64 {
 		ch.fail(&ConnectionError{Op: "renew secure channel", Err: ua.BadTimeout})
 		return 0
 	case r != nil:
-		return r.deadline.UnixNano()
+		return min(r.deadline.UnixNano(), now.Add(renewalLook).UnixNano())
 	case now.Before(at):
 		return at.UnixNano()
 	}
 	ch.renew()
-	return now.Add(ch.cfg.ConnectTimeout).UnixNano()
+	return now.Add(renewalLook).UnixNano()
 }
 
 // keepAlive reads the server's state when there was no traffic for a while,

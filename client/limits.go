@@ -32,6 +32,11 @@ const (
 	// from being asked for them without end.
 	shortestRenewal = 500 * time.Millisecond
 
+	// renewalLook is how often it is looked whether a renewal has its answer, since
+	// the life of the new token counts from then. Nothing else would look before the
+	// next keep-alive, which is too late for a token that lives for seconds.
+	renewalLook = 50 * time.Millisecond
+
 	// retryCap bounds a retry hint, so that a server cannot send its clients
 	// away for good.
 	retryCap = 10 * time.Minute
