@@ -15,13 +15,16 @@ import (
 const largest = 64 << 20
 
 // terms are what a client says first on a connection: how long the requests are, how long the answers have to be, and
-// whether each answer leaves with a write of its own or all that one read brought in leave with one.
+// whether each answer leaves with a write of its own or all that one read brought in leave with one. With a push
+// interval, in milliseconds, requests are held, and one of each connection is answered when a timer of the server goes
+// off.
 type terms struct {
 	request, response int
 	each              bool
+	push              int
 }
 
-const termsSize = 12
+const termsSize = 16
 
 func (t terms) encode() []byte {
 	b := binary.LittleEndian.AppendUint32(nil, uint32(t.request))
