@@ -60,7 +60,7 @@ type Limits struct {
 	// 10 s. After each one above that, the client's logins are BadServerTooBusy, with
 	// a hint, for 1 s, 2 s and so on up to 1 min. Clients with certificates from one
 	// host have ten times as many together. Users are not counted, so that nobody
-	// can lock another one out. Default 10; negative: no limit.
+	// can lock another one out. Default 20; negative: no limit.
 	BadLogins int
 	// RefusalTime is how long a refused login takes at the least, so that the time
 	// does not tell a wrong password from a forged one. Default 250 ms; negative:
@@ -96,7 +96,7 @@ func (l Limits) WithDefaults() Limits {
 	setDefault(&l.ServeTime, 2*time.Second)
 	setDefault(&l.Activations, 16)
 	if l.BadLogins == 0 {
-		l.BadLogins = 10
+		l.BadLogins = 20
 	}
 	if l.RefusalTime == 0 {
 		l.RefusalTime = 250 * time.Millisecond

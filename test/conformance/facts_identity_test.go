@@ -57,6 +57,39 @@ func TestIdentitiesExpire(t *testing.T) {
 	}
 }
 
+// What was not sent as it has to be is refused, also where the program lets everybody
+// in: its answer counts for what the server could read and verify.
+func TestThreat_U5_WhoeverIsLetIn(t *testing.T) {
+	asked := 0
+	inTime(t, func(t *testing.T, w *world) {
+		s := w.dialWith(w.secure(clientPKI(t, clientKey()), uasc.ModeSignAndEncrypt)).CreateSession()
+		policy := named(t, s, "ann", "x").PolicyID
+		old := named(t, s, "ann", "x")
+		expect(t, "anybody", s.Activate(old), ua.Good)
+		for what, token := range map[string]ua.Structure{
+			"replayed":     old,
+			"garbage":      &ua.UserNameIdentityToken{PolicyID: policy, UserName: "ann", Password: []byte{1, 2, 3}},
+			"in the clear": &ua.UserNameIdentityToken{PolicyID: policy, UserName: "ann", Password: []byte("x")},
+			"issued":       &ua.IssuedIdentityToken{PolicyID: "issued_basic256sha256", TokenData: []byte("x")},
+		} {
+			before := asked
+			expect(t, what, s.Activate(token), ua.BadIdentityTokenRejected)
+			if asked != before+1 {
+				t.Errorf("%s: the program was asked %d times", what, asked-before)
+			}
+		}
+	}, func(c *uahive.Config) {
+		c.Identities = []uahive.Identity{uahive.UserNames, uahive.IssuedTokens("urn:test:token", "")}
+		c.Authenticate = func(_ context.Context, c uahive.Credentials) (*uahive.User, error) {
+			asked++
+			if c.Password == "" && len(c.Token) == 0 {
+				t.Error("asked about nothing")
+			}
+			return new(uahive.User), nil
+		}
+	})
+}
+
 // A refused login takes the same time, whatever is wrong with it, and a good one no
 // longer than it takes (threats U5 and U6).
 func TestThreat_U6_RefusedLoginsTakeOneTime(t *testing.T) {
