@@ -568,3 +568,23 @@ func TestBrowseFetchesTheRestAndReleasesWhatItLeaves(t *testing.T) {
 		}
 	})
 }
+
+// A token that lives for a second is followed by the next one in time, and so is
+// that one, whatever else there is to look after.
+func TestShortTokensFollowEachOther(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPeer(t)
+		p.lifetime = time.Second
+		c := p.mustConnect(p.secureConfig())
+		defer c.Close(context.Background())
+		for range 2000 {
+			if err := c.Ping(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		if s := c.Stats(); s.Renewals < 24 || s.Renewals > 27 || s.Reconnects != 0 {
+			t.Errorf("after 20 s: %+v", s)
+		}
+	})
+}
