@@ -9,6 +9,8 @@
 //	go test -tags faults ./test/faults -v -run Killed -faults.clients 2000 -faults.killed 200
 //	go test -tags faults ./test/faults -v -run StopReading -faults.deaf 50
 //	go test -tags faults ./test/faults -v -run Partitioned -faults.cut 30s
+//	go test -tags faults ./test/faults -v -run Churn -faults.churning 10m -timeout 20m
+//	go test -tags faults ./test/faults -v -run Tokens -faults.renewing 3m
 //
 // Those that cut a network need root and the command ip, and are skipped without.
 package faults
