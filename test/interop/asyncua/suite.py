@@ -122,7 +122,28 @@ class Suite:
                     expect(exc.code in REFUSED, f"refused with {exc}")
                 else:
                     raise AssertionError("accepted")
+        if os.environ.get("UAHIVE_USER_CERT") and security[1] is not None:
+            await self.certificates(security, report)
         self.total.append(report)
+
+    async def certificates(self, security, report) -> None:
+        """A user with a certificate; asyncua signs with the channel's policy, so it needs one that signs."""
+        users = {
+            True: (os.environ["UAHIVE_USER_CERT"], os.environ["UAHIVE_USER_KEY"]),
+            False: (str(self.cert), str(self.key)),
+        }
+        for trusted, what in ((True, "user certificate connects"), (False, "an untrusted user certificate is refused")):
+            async with report.check(what):
+                client = await self.client(security)
+                await client.load_client_certificate(users[trusted][0])
+                await client.load_private_key(users[trusted][1])
+                try:
+                    async with client:
+                        await client.nodes.server_state.read_value()
+                except ua.UaStatusCodeError as exc:
+                    expect(not trusted and exc.code in REFUSED, f"refused with {exc}")
+                else:
+                    expect(trusted, "accepted")
 
     async def everything(self, security) -> None:
         """All services, over one session as the demo's user."""

@@ -156,6 +156,15 @@ class Suite {
         expect(/BadUserAccessDenied|BadIdentityTokenRejected/.test(refusal), `refused with ${refusal}`);
       });
     }
+    const { UAHIVE_USER_CERT: certificateFile, UAHIVE_USER_KEY: keyFile } = process.env;
+    if (certificateFile) {
+      const user = {
+        type: UserTokenType.Certificate,
+        certificateData: fs.readFileSync(certificateFile),
+        privateKey: fs.readFileSync(keyFile, "utf8"),
+      };
+      await this.report.check(`${name} user certificate connects`, () => this.withSession(security, user, running));
+    }
   }
 
   /** All services, over one session as the demo's user. */

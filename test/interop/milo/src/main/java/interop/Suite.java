@@ -5,11 +5,18 @@ import static org.eclipse.milo.opcua.stack.core.types.builtin.unsigned.Unsigned.
 import static org.eclipse.milo.opcua.stack.core.types.builtin.unsigned.Unsigned.ulong;
 import static org.eclipse.milo.opcua.stack.core.types.builtin.unsigned.Unsigned.ushort;
 
+import java.io.InputStream;
 import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.KeyFactory;
 import java.security.KeyPair;
+import java.security.cert.CertificateFactory;
 import java.security.cert.X509Certificate;
+import java.security.spec.PKCS8EncodedKeySpec;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Base64;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -23,7 +30,9 @@ import java.util.concurrent.TimeUnit;
 import org.bouncycastle.jce.provider.BouncyCastleProvider;
 import org.eclipse.milo.opcua.sdk.client.OpcUaClient;
 import org.eclipse.milo.opcua.sdk.client.identity.AnonymousProvider;
+import org.eclipse.milo.opcua.sdk.client.identity.IdentityProvider;
 import org.eclipse.milo.opcua.sdk.client.identity.UsernameProvider;
+import org.eclipse.milo.opcua.sdk.client.identity.X509IdentityProvider;
 import org.eclipse.milo.opcua.sdk.client.subscriptions.OpcUaMonitoredItem;
 import org.eclipse.milo.opcua.sdk.client.subscriptions.OpcUaSubscription;
 import org.eclipse.milo.opcua.stack.core.AttributeId;
@@ -187,16 +196,36 @@ public final class Suite {
                     .setCertificateValidator(new CertificateValidator.InsecureCertificateValidator())
                     .setSessionTimeout(uint(60_000))
                     .setRequestTimeout(uint(10_000))
-                    .setIdentityProvider(
-                        user.isEmpty() ? new AnonymousProvider() : new UsernameProvider(user, password)));
+                    .setIdentityProvider(identity(user, password)));
     client.connect();
     return client;
   }
 
+  /** The user who logs in with the certificate that the environment names. */
+  private static final String CERTIFICATE = "certificate";
+
+  private static IdentityProvider identity(String user, String password) {
+    if (!user.equals(CERTIFICATE)) {
+      return user.isEmpty() ? new AnonymousProvider() : new UsernameProvider(user, password);
+    }
+    try (InputStream in = Files.newInputStream(Path.of(System.getenv("UAHIVE_USER_CERT")))) {
+      var owner = (X509Certificate) CertificateFactory.getInstance("X.509").generateCertificate(in);
+      String text = Files.readString(Path.of(System.getenv("UAHIVE_USER_KEY"))).replaceAll("-----[^-]*-----|\\s", "");
+      var key = KeyFactory.getInstance("RSA").generatePrivate(new PKCS8EncodedKeySpec(Base64.getDecoder().decode(text)));
+      return new X509IdentityProvider(owner, key);
+    } catch (Exception e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
   private void identities(Security security) {
-    for (String user : List.of("", "operator")) {
+    var users = new ArrayList<>(List.of("", "operator"));
+    if (System.getenv("UAHIVE_USER_CERT") != null) {
+      users.add(CERTIFICATE);
+    }
+    for (String user : users) {
       check(
-          security + (user.isEmpty() ? " anonymous connects" : " user name connects"),
+          security + (user.isEmpty() ? " anonymous connects" : user.equals(CERTIFICATE) ? " user certificate connects" : " user name connects"),
           () -> {
             OpcUaClient client = connect(endpoint, security, user, user, 0);
             DataValue state = client.readValue(0, TimestampsToReturn.Both, NodeIds.Server_ServerStatus_State);
