@@ -93,7 +93,7 @@ func (o *offices) connect(user, security string) *client.Client {
 const encrypted = "Basic256Sha256/SignAndEncrypt"
 
 // Who may see what of the diagnostics (threats.md U10; Part 5, 6.3.3 to 6.3.5).
-func TestDiagnosticsAreForThoseWhoMaySeeThem(t *testing.T) {
+func TestThreat_U10_WhoMaySeeDiagnostics(t *testing.T) {
 	o := newOffices(t, uahive.Hooks{})
 	operator := o.connect("operator", encrypted)
 	sub, err := operator.Subscribe(t.Context(), client.SubscriptionConfig{Interval: time.Second})
@@ -156,7 +156,7 @@ func TestDiagnosticsAreForThoseWhoMaySeeThem(t *testing.T) {
 
 // Anonymous users find nothing of others anywhere below the Server object: they
 // read the value of all that they can browse to (threats.md U10).
-func TestAnonymousFindsNothingOfOthers(t *testing.T) {
+func TestThreat_U10_AnonymousFindsNothingOfOthers(t *testing.T) {
 	o := newOffices(t, uahive.Hooks{})
 	operator := o.connect("operator", encrypted)
 	secret := operator.SessionID().String()

@@ -392,7 +392,7 @@ type raw []byte
 func (r raw) AppendTo(dst []byte) []byte { return append(dst, r...) }
 
 // OPN requests that do not fit the channel (threat S9).
-func TestRefusedOpen(t *testing.T) {
+func TestThreat_S9_RefusedOpen(t *testing.T) {
 	w := newWorld(t, Limits{})
 	address := w.listen()
 	secure := suite{uasc.Basic256Sha256, uasc.ModeSign}
@@ -451,7 +451,7 @@ func TestRefusedOpen(t *testing.T) {
 
 // A tampered chunk ends the channel with the one answer that tells nothing
 // (threat S8).
-func TestTamperedChunk(t *testing.T) {
+func TestThreat_S8_TamperedChunk(t *testing.T) {
 	w := newWorld(t, Limits{})
 	address := w.listen()
 	for _, at := range []int{24, 40, -1, -33} {

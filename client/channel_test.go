@@ -95,7 +95,7 @@ func TestClientWithoutCertificateUsesNoSecurityButSendsNoClearPassword(t *testin
 
 // Part 4, 5.7.2: the endpoints of the session are compared with the discovered
 // ones; a difference means that discovery was tampered with (threat S18).
-func TestDowngradedEndpointsAreRefused(t *testing.T) {
+func TestThreat_S18_DowngradedEndpoints(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPeer(t)
 		p.sessionEnd = slices.Clone(p.endpoints)

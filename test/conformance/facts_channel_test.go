@@ -395,7 +395,7 @@ func TestDiscovery(t *testing.T) {
 
 // OpenSecureChannel refuses what does not fit, before any key is used (Part 4,
 // 5.6.2; threat S9).
-func TestOpenSecureChannelChecks(t *testing.T) {
+func TestThreat_S9_OpenSecureChannelChecks(t *testing.T) {
 	open := func(bend func(r *ua.OpenSecureChannelRequest)) *ua.OpenSecureChannelRequest {
 		r := &ua.OpenSecureChannelRequest{SecurityMode: ua.MessageSecurityModeNone, RequestedLifetime: 60_000}
 		bend(r)

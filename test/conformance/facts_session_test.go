@@ -103,7 +103,7 @@ func TestServerNoncesAreFresh(t *testing.T) {
 
 // A signature over an old nonce is refused: nonces are used once (Part 4,
 // 5.7.3.1). Threat U4.
-func TestClientSignatures(t *testing.T) {
+func TestThreat_U4_ClientSignatures(t *testing.T) {
 	inTime(t, func(t *testing.T, w *world) {
 		own := clientPKI(t, clientKey())
 		for _, mode := range []uasc.Mode{uasc.ModeSign, uasc.ModeSignAndEncrypt} {
@@ -134,7 +134,7 @@ func TestClientSignatures(t *testing.T) {
 
 // A session moves to another channel of the same client and the same user
 // (Part 4, 5.7.3.1). What fails changes nothing on the session. Threat U3.
-func TestMovingASessionToAnotherChannel(t *testing.T) {
+func TestThreat_U3_MovingASession(t *testing.T) {
 	inTime(t, func(t *testing.T, w *world) {
 		own, stranger := clientPKI(t, clientKey()), clientPKI(t, strangerKey())
 		s := w.dialWith(w.secure(own, uasc.ModeSignAndEncrypt)).CreateSession()

@@ -165,7 +165,7 @@ func TestUnsupportedServices(t *testing.T) {
 // A request with operations answers BadNothingToDo without any, and
 // BadTooManyOperations above the limit that ServerCapabilities tells (Part 4,
 // 7.38.2, and Part 5, 6.3.11). Threat V1.
-func TestOperationLimits(t *testing.T) {
+func TestThreat_V1_OperationLimits(t *testing.T) {
 	limit := func(w *world, node uint32) int {
 		n, ok := ua.As[uint32](w.Space().Node(ua.NumericID(0, node)).Variable().Load().Value)
 		if !ok || n == 0 {

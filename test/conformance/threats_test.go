@@ -83,7 +83,7 @@ func TestUnfinishedMessages(t *testing.T) {
 // A channel is renewed by its own client with its own certificate, policy and
 // mode, and opened with what the server offers (Part 4, 5.6.2). Threats S9, S12
 // and S16.
-func TestOpenSecureChannelWithSecurity(t *testing.T) {
+func TestThreat_S9_OpenSecureChannelWithSecurity(t *testing.T) {
 	inTime(t, func(t *testing.T, w *world) {
 		own, stranger := clientPKI(t, clientKey()), clientPKI(t, strangerKey())
 		good := w.secure(own, uasc.ModeSignAndEncrypt)
@@ -216,7 +216,7 @@ func TestRenewalWithRequestsInFlight(t *testing.T) {
 
 // A client that never acknowledges fills neither memory nor the list of
 // messages; acknowledging nonsense does nothing. Threat V9.
-func TestAClientThatNeverAcknowledges(t *testing.T) {
+func TestThreat_V9_NeverAcknowledging(t *testing.T) {
 	inTime(t, func(t *testing.T, w *world) {
 		s := w.session()
 		v := w.variable("v", int32(0))
