@@ -148,7 +148,7 @@ func fits(dataType *addrspace.Node, v ua.Variant) bool {
 	for n := dataType; n != nil; n = n.Supertype() {
 		switch number := n.ID().Numeric(); number {
 		case id.BaseDataType:
-			return true
+			return n == dataType
 		case id.Enumeration:
 			return v.Type() == ua.TypeInt32
 		case id.Structure:
