@@ -27,30 +27,31 @@ type Channel struct {
 	remote string // address of the peer, for logs and limits
 
 	// Set by the reader before the first request, immutable afterwards.
-	id          uint32
-	mode        ua.MessageSecurityMode
 	policy      *uasc.Policy
-	peer        *pki.Parsed // nil under SecurityPolicy None
+	peer        *pki.Parsed      // nil under SecurityPolicy None
+	own         *pki.Certificate // ours, as the peer knows it
 	layout      *uasc.Layout
 	limits      uasc.Limits           // as negotiated with this peer
 	endpointURL unique.Handle[string] // what the client used to reach the server
+	id          uint32
+	mode        uint8 // a ua.MessageSecurityMode, in a byte for the size of a Channel
 
 	// Owned by the reader.
+	stage  stage
+	alone  bool // no actor could be started at the end; set while closing
 	opener *uasc.Opener
 	inUse  *uasc.Token // with which answers are sealed
 	answer int32       // size of the answers that were sent last, see Batch.reserve
-	stage  stage
-	alone  bool // no actor could be started at the end; set while closing
 
 	// Guarded by send, the owner word of the send state. Whoever holds it
 	// seals and writes; the socket's out fields belong to it too. It is held
 	// across a write, and by nobody but the reader and the actor across a write
 	// that can block.
 	sendMu  sync.Mutex
+	written int32 // bytes of unsent
 	sealer  uasc.Sealer
 	unsent  *codec.Buffer // sealed, and only partly written
 	sending *large        // partly sent; never together with unsent
-	written int32         // bytes of unsent
 
 	// Shared.
 	inFlight atomic.Int32 // requests that wait for the worker pool
@@ -80,10 +81,14 @@ func (c *Channel) ID() uint32 { return c.id }
 func (c *Channel) Policy() *uasc.Policy { return c.policy }
 
 // Mode returns the message security mode of the channel.
-func (c *Channel) Mode() ua.MessageSecurityMode { return c.mode }
+func (c *Channel) Mode() ua.MessageSecurityMode { return ua.MessageSecurityMode(c.mode) }
 
 // PeerCertificate returns the client's certificate, nil under SecurityPolicy None.
 func (c *Channel) PeerCertificate() *pki.Parsed { return c.peer }
+
+// OwnCertificate returns the server's certificate with which the channel was opened.
+// It stays, when the server has another one by now.
+func (c *Channel) OwnCertificate() *pki.Certificate { return c.own }
 
 // EndpointURL returns the address that the client used in its Hello message.
 func (c *Channel) EndpointURL() string {

@@ -29,6 +29,7 @@ const (
 	reasonRequested reasonCode = "closed by service"
 	reasonPanic     reasonCode = "panic"
 	reasonTrust     reasonCode = "certificate no longer accepted"
+	reasonRenewed   reasonCode = "server has another certificate"
 )
 
 // CloseReason says why a channel ended.

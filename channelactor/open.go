@@ -83,8 +83,8 @@ func (o *opening) parse() error {
 		return fmt.Errorf("policy %.100q: %w", header.PolicyURI, ua.BadSecurityPolicyRejected)
 	}
 	o.header, o.policy = header, policy
-	o.own = c.server.config.PKI.CertificateFor(policy.Curve)
 	if c.stage == stageLive {
+		o.own = c.own // the one that the client knows, also when there is a newer one
 		if header.ChannelID != c.id {
 			return fmt.Errorf("renewal names another channel: %w", ua.BadTcpSecureChannelUnknown)
 		}
@@ -96,6 +96,7 @@ func (o *opening) parse() error {
 	if header.ChannelID != 0 {
 		return fmt.Errorf("no such channel on this connection: %w", ua.BadTcpSecureChannelUnknown)
 	}
+	o.own = c.server.config.PKI.CertificateFor(policy.Curve)
 	c.id = nonZero(&c.server.nextChannel)
 	c.opener = uasc.NewOpener(uasc.OpenerConfig{Limits: c.limits, Policy: policy, Budget: (*channelBudget)(c), Foresee: c.server.foresee()})
 	if !policy.Secure() {
@@ -229,7 +230,7 @@ func (o *opening) decide() error {
 // first token is installed.
 func (o *opening) begin() error {
 	c := o.channel
-	c.policy, c.mode, c.peer = o.policy, o.request.SecurityMode, o.peer
+	c.policy, c.mode, c.peer, c.own = o.policy, uint8(o.mode), o.peer, o.own
 	layout, err := uasc.NewLayout(c.policy, o.mode, c.limits, c.id, true)
 	if err != nil {
 		return err

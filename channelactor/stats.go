@@ -64,7 +64,7 @@ type counters struct {
 // reasons has every reason at a place of its own, for the counters.
 var reasons = []reasonCode{
 	"other", reasonPeer, reasonClosed, reasonProtocol, reasonSecurity, reasonLimit, reasonPeerLimit, reasonBusy, reasonMemory,
-	reasonTimeout, reasonToken, reasonWrite, reasonEvicted, reasonShutdown, reasonRequested, reasonPanic, reasonTrust,
+	reasonTimeout, reasonToken, reasonWrite, reasonEvicted, reasonShutdown, reasonRequested, reasonPanic, reasonTrust, reasonRenewed,
 }
 
 // rejectionKey puts a status, whose lower half says nothing about what was wrong,

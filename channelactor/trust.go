@@ -2,6 +2,7 @@ package channelactor
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/uahive/uahive/codec/ua"
 	"github.com/uahive/uahive/codec/uasc"
@@ -40,6 +41,16 @@ func (s *Server) Recheck() {
 			event = event.Str("reason", refused.Reason).Stringer("code", refused.Detail)
 		}
 		event.Msg("closed the channels of a client that is not acceptable any more")
+	}
+}
+
+// Renegotiate closes the channels that were opened with a certificate that the server no longer has, so that
+// their clients come back and learn the new one (Part 12, 7.10.9). Sessions and subscriptions wait for them.
+func (s *Server) Renegotiate() {
+	for _, c := range s.admission.channels() {
+		if c.opened.Load() && c.policy.Secure() && !slices.Contains(s.config.PKI.Certificates(), c.own) {
+			c.close(CloseReason{Code: reasonRenewed, Status: ua.BadSecureChannelClosed})
+		}
 	}
 }
 

@@ -26,6 +26,7 @@ type rejectedStore struct {
 type rejectedEntry struct {
 	name string
 	size int
+	der  []byte // in memory; nil on disk
 }
 
 func newRejectedStore(dir string) *rejectedStore {
@@ -52,7 +53,7 @@ func (r *rejectedStore) load() {
 		if err != nil || !info.Mode().IsRegular() || !isRejectedName(f.Name()) {
 			continue
 		}
-		found = append(found, aged{rejectedEntry{f.Name(), int(info.Size())}, info.ModTime()})
+		found = append(found, aged{rejectedEntry{name: f.Name(), size: int(info.Size())}, info.ModTime()})
 	}
 	slices.SortFunc(found, func(a, b aged) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.name, b.name)) })
 	r.mu.Lock()
@@ -92,7 +93,11 @@ func (r *rejectedStore) add(leaf *Parsed) (string, error) {
 			}
 		}
 	}
-	r.entries = append(r.entries, rejectedEntry{name, len(leaf.DER)})
+	entry := rejectedEntry{name: name, size: len(leaf.DER)}
+	if path == "" {
+		entry.der = leaf.DER
+	}
+	r.entries = append(r.entries, entry)
 	r.bytes += len(leaf.DER)
 	r.trim()
 	return path, nil
@@ -129,6 +134,28 @@ func (r *rejectedStore) trim() {
 		drop++
 	}
 	r.entries = slices.Delete(r.entries, 0, drop)
+}
+
+// list returns the certificates, the newest last. What was moved away since is left out.
+func (r *rejectedStore) list() [][]byte {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var ders [][]byte
+	for i := range r.entries {
+		e := &r.entries[i]
+		if r.dir == "" {
+			ders = append(ders, e.der)
+			continue
+		}
+		der, err := readFile(filepath.Join(r.dir, e.name))
+		if err != nil {
+			continue
+		}
+		if sum := sha1.Sum(der); hex.EncodeToString(sum[:])+".der" == e.name {
+			ders = append(ders, der)
+		}
+	}
+	return ders
 }
 
 func (r *rejectedStore) len() int {

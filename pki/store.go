@@ -21,10 +21,12 @@ type Store struct {
 
 	watchers sync.Map // of chan struct{}, one for each Watch that goes on
 
+	ownFiles ownFiles
+
 	scan struct {
 		next atomic.Int64 // when the folders are looked at again, in Unix nanoseconds
 		mu   sync.Mutex   // held by who looks
-		// Guarded by mu.
+		// Guarded by mu, as ownFiles is.
 		last time.Time     // when the folders were looked at
 		took time.Duration // how long that took
 	}
@@ -42,11 +44,51 @@ var folders = []string{
 // certificate. It fails when the certificate, the key and the configuration do not belong together; the
 // error names the file and what to do.
 func Open(cfg Config) (*Store, error) {
+	if err := makeFolders(&cfg); err != nil {
+		return nil, err
+	}
+	// Before it is read, so that what is replaced meanwhile is found to be new.
+	print, err := fingerprintOwn(cfg.Dir)
+	if err != nil {
+		return nil, dirError(&cfg, err)
+	}
+	own, err := loadOwn(&cfg)
+	if err != nil {
+		return nil, err
+	}
+	s, err := openStore(cfg, own)
+	if err != nil {
+		return nil, err
+	}
+	s.ownFiles.print = print
+	return s, nil
+}
+
+// OpenLists opens the trust lists and the rejected store of cfg.Dir without the application's own certificates:
+// for tools that administer the folder of another program. [Store.Certificate] is nil.
+func OpenLists(cfg Config) (*Store, error) {
+	if err := makeFolders(&cfg); err != nil {
+		return nil, err
+	}
+	return openStore(cfg, ownSet{})
+}
+
+func openStore(cfg Config, own ownSet) (*Store, error) {
+	s := newStore(cfg, own, cfg.Dir)
+	s.rejected.load()
+	if err := s.Reload(); err != nil {
+		return nil, dirError(&cfg, err)
+	}
+	return s, nil
+}
+
+// makeFolders checks the configuration and makes the folders that are missing.
+func makeFolders(cfg *Config) error {
 	if cfg.Dir == "" {
-		return nil, &ConfigError{Field: FieldDir, Problem: "is empty", Instead: "name a folder that can be read and written"}
+		return &ConfigError{Field: FieldDir, Problem: "is empty", Instead: "name a folder that can be read and written"}
 	}
 	if err := cfg.setDefaults(); err != nil {
-		return nil, err
+		return err
 	}
 	for _, folder := range folders {
 		mode := os.FileMode(0o755)
@@ -54,19 +96,10 @@ func Open(cfg Config) (*Store, error) {
 			mode = 0o700
 		}
 		if err := os.MkdirAll(filepath.Join(cfg.Dir, filepath.FromSlash(folder)), mode); err != nil {
-			return nil, dirError(&cfg, err)
+			return dirError(cfg, err)
 		}
 	}
-	own, err := loadOwn(&cfg)
-	if err != nil {
-		return nil, err
-	}
-	s := newStore(cfg, own, cfg.Dir)
-	s.rejected.load()
-	if err := s.Reload(); err != nil {
-		return nil, dirError(&cfg, err)
-	}
-	return s, nil
+	return nil
 }
 
 // Memory makes a store that touches no disk. Its certificate is valid from 1990 to 2090, so that it can be
@@ -111,7 +144,7 @@ func (s *Store) Reload() error {
 func (s *Store) reload() error {
 	start := time.Now()
 	s.scan.next.Store(start.Add(rescanEvery).UnixNano())
-	err := errors.Join(s.apps.reload(), s.users.reload())
+	err := errors.Join(s.apps.reload(), s.users.reload(), s.reloadOwn())
 	s.scan.last, s.scan.took = start, time.Since(start)
 	return err
 }

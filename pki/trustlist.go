@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/rs/zerolog"
 )
@@ -36,7 +37,8 @@ type trustList struct {
 
 // snapshot is the content of a trust list at one moment. It is immutable.
 type snapshot struct {
-	serial  uint64                     // tells it from all others, of any list
+	serial  uint64 // tells it from all others, of any list
+	made    time.Time
 	trusted map[[sha256.Size]byte]bool // by the SHA-256 of the DER: a thumbprint could be forged
 	// authorities has every certificate of both folders that may issue others, by its subject.
 	authorities map[string][]*authority
@@ -55,7 +57,7 @@ type authority struct {
 
 func newTrustList(dir, trusted, issuer string, log zerolog.Logger) *trustList {
 	t := &trustList{dir: dir, trusted: trusted, issuer: issuer, log: log, memory: make(map[string][][]byte)}
-	t.current.Store(&snapshot{serial: snapshots.Add(1)})
+	t.current.Store(&snapshot{serial: snapshots.Add(1), made: time.Now()})
 	return t
 }
 
@@ -78,6 +80,7 @@ func (t *trustList) reload() error {
 	}
 	next := &snapshot{
 		serial:      snapshots.Add(1),
+		made:        time.Now(),
 		trusted:     make(map[[sha256.Size]byte]bool),
 		authorities: make(map[string][]*authority),
 		revocations: make(map[string][]*revocationList),
@@ -199,11 +202,7 @@ func (t *trustList) add(folder, kind string, der []byte) error {
 		return nil
 	}
 	sum := sha1.Sum(der)
-	ending := ".der"
-	if kind == "crl" {
-		ending = ".crl"
-	}
-	return writeOver(filepath.Join(t.dir, folder, kind, hex.EncodeToString(sum[:])+ending), der, 0o644)
+	return writeOver(filepath.Join(t.dir, folder, kind, hex.EncodeToString(sum[:])+endings[kind]), der, 0o644)
 }
 
 // remove takes a certificate out of the trusted folder, whatever its file is called. A file that holds

@@ -9,8 +9,12 @@ import (
 	"github.com/uahive/uahive/pki"
 )
 
-// own is the server's certificate as the peer of a channel knows it.
+// own is the server's certificate as the peer of a channel knows it: the one that
+// the channel was opened with, or, where none plays a part in that, the newest.
 func (s *Service) own(c *channelactor.Channel) *pki.Certificate {
+	if c.Policy().Secure() {
+		return c.OwnCertificate()
+	}
 	return s.config.PKI.CertificateFor(c.Policy().Curve)
 }
 
