@@ -74,10 +74,9 @@ func (q *eventQueue) push(e *events.Event, size int, discardOldest bool, bytes i
 // overflowed has the client told that events were lost, in addition to those in
 // the queue: before all of them, or after them where new ones are discarded.
 func (q *eventQueue) overflowed(discardNew bool) {
-	if q.overflow != nil {
-		return
+	if q.overflow == nil {
+		q.overflow, q.overflowAt = overflowEvent(), 0
 	}
-	q.overflow, q.overflowAt = overflowEvent(), 0
 	if discardNew {
 		q.overflowAt = q.count
 	}

@@ -218,7 +218,7 @@ func TestFilterCodes(t *testing.T) {
 			{"event filter on a value", request(number, 1, filtered(&ua.EventFilter{})), ua.BadFilterNotAllowed},
 			{"not a filter", request(number, 1, filtered(&ua.Range{})), ua.BadMonitoredItemFilterInvalid},
 			{"filter on another attribute", request(number, 1, attribute(ua.AttributeIDDisplayName), band(0, 0)), ua.BadFilterNotAllowed},
-			{"events", request(number, 1, server, attribute(ua.AttributeIDEventNotifier), filtered(&ua.EventFilter{})), ua.BadMonitoredItemFilterUnsupported},
+			{"events", request(number, 1, server, attribute(ua.AttributeIDEventNotifier), filtered(&ua.EventFilter{})), ua.BadEventFilterInvalid},
 			{"events without filter", request(number, 1, server, attribute(ua.AttributeIDEventNotifier)), ua.BadFilterNotAllowed},
 			{"EventNotifier of a variable", request(number, 1, attribute(ua.AttributeIDEventNotifier)), ua.BadAttributeIDInvalid},
 			{"attribute 0", request(number, 1, attribute(0)), ua.BadAttributeIDInvalid},

@@ -290,10 +290,12 @@ func (it *item) waiting() int {
 	switch {
 	case it.queued:
 		return 1
-	case it.extra != nil:
-		return it.extra.ring.count
+	case it.extra == nil:
+		return 0
+	case it.extra.events != nil:
+		return it.extra.events.waiting()
 	}
-	return 0
+	return it.extra.ring.count
 }
 
 // dequeue takes the oldest value out of the queue. mu is held.
@@ -340,6 +342,10 @@ func (it *item) stamp(dv *ua.DataValue, now ua.DateTime) {
 func (it *item) clear() {
 	it.last, it.hasLast, it.queued = ua.DataValue{}, false, false
 	if x := it.extra; x != nil {
+		if x.events != nil {
+			x.events.empty()
+			x.events.tell(&it.sub.manager.queueBytes)
+		}
 		x.ring.empty()
 		x.ring.tell(&it.sub.manager.queueBytes)
 		x.pending, x.hasPending, x.fired = ua.DataValue{}, false, false

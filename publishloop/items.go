@@ -60,6 +60,9 @@ func (m *Manager) createItem(s *Subscription, q *Queue, who *Identity, timestamp
 	if code != ua.Good {
 		return fail(code)
 	}
+	if t.attribute == ua.AttributeIDEventNotifier {
+		return m.createEventItem(s, q, t, timestamps, req)
+	}
 	f, code := m.filterOf(t.node, t.attribute, &req.RequestedParameters.Filter)
 	if code != ua.Good {
 		return fail(code)
@@ -80,23 +83,35 @@ func (m *Manager) createItem(s *Subscription, q *Queue, who *Identity, timestamp
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch {
-	case s.state.Phase == Closed || s.queue != q:
+	if code := s.mayHaveMore(q); code != ua.Good {
 		m.items.Add(-1)
-		return fail(ua.BadSubscriptionIDInvalid)
-	case len(s.items) >= m.limits.MonitoredItemsPerSubscription:
-		m.items.Add(-1)
-		return fail(ua.BadTooManyMonitoredItems)
+		return fail(code)
 	}
 	s.configure(it, &req.RequestedParameters, timestamps, f)
+	s.addItem(it)
+	return ua.MonitoredItemCreateResult{
+		MonitoredItemID: it.id, RevisedSamplingInterval: millis(it.interval), RevisedQueueSize: it.queueSize,
+	}
+}
+
+// mayHaveMore says whether another item may be created for a session. mu is held.
+func (s *Subscription) mayHaveMore(q *Queue) ua.StatusCode {
+	switch {
+	case s.state.Phase == Closed || s.queue != q:
+		return ua.BadSubscriptionIDInvalid
+	case len(s.items) >= s.manager.limits.MonitoredItemsPerSubscription:
+		return ua.BadTooManyMonitoredItems
+	}
+	return ua.Good
+}
+
+// addItem gives an item its id and has it begin. mu is held.
+func (s *Subscription) addItem(it *item) {
 	s.lastItem++
 	it.id = s.lastItem
 	s.items = append(s.items, it)
 	if it.mode != ua.MonitoringModeDisabled {
 		s.start(it)
-	}
-	return ua.MonitoredItemCreateResult{
-		MonitoredItemID: it.id, RevisedSamplingInterval: millis(it.interval), RevisedQueueSize: it.queueSize,
 	}
 }
 
@@ -179,6 +194,9 @@ func (it *item) watchGap(publishing time.Duration) {
 func (s *Subscription) start(it *item) {
 	s.manager.follow(it)
 	if it.muted() {
+		if it.attribute == ua.AttributeIDEventNotifier {
+			return // there is no event that says so
+		}
 		it.mu.Lock()
 		it.report(&ua.DataValue{Status: it.muteCode})
 		it.mu.Unlock()
@@ -216,6 +234,9 @@ func (it *item) end() {
 		it.source.stop(it)
 	}
 	m.unfollow(it)
+	if it.attribute == ua.AttributeIDEventNotifier {
+		m.queueBytes.Add(-int64(it.extra.events.filter.Size()))
+	}
 	m.items.Add(-1)
 	if size > 1 {
 		m.entries.Add(-int64(size))
@@ -259,6 +280,10 @@ func (m *Manager) ModifyMonitoredItems(q *Queue, req *ua.ModifyMonitoredItemsReq
 		it := s.item(change.MonitoredItemID)
 		if it == nil {
 			resp.Results = append(resp.Results, ua.MonitoredItemModifyResult{StatusCode: ua.BadMonitoredItemIDInvalid})
+			continue
+		}
+		if it.attribute == ua.AttributeIDEventNotifier {
+			resp.Results = append(resp.Results, s.modifyEventItem(it, &change.RequestedParameters, req.TimestampsToReturn))
 			continue
 		}
 		f, code := m.filterOf(it.node, it.attribute, &change.RequestedParameters.Filter)
@@ -353,6 +378,9 @@ func (m *Manager) DeleteMonitoredItems(q *Queue, req *ua.DeleteMonitoredItemsReq
 		it.mu.Lock()
 		s.ready.remove(it)
 		it.mu.Unlock()
+		if it.attribute == ua.AttributeIDEventNotifier {
+			s.eventItems--
+		}
 		resp.Results = append(resp.Results, ua.Good)
 	}
 	s.items = slices.DeleteFunc(s.items, func(it *item) bool { return it.deleted })
@@ -496,6 +524,7 @@ func (s *Subscription) recheck(q *Queue, identity *Identity) {
 			s.mute(it, code)
 		}
 		s.mu.Unlock()
+		it.recheckEvents(identity)
 	}
 }
 

@@ -3,6 +3,8 @@ package publishloop
 import (
 	"math"
 	"time"
+
+	"github.com/uahive/uahive/events"
 )
 
 // Limits bound what clients may make the server keep. A field that is zero has
@@ -24,6 +26,11 @@ type Limits struct {
 	MonitoredItemsPerSubscription int
 	// QueueSize is the largest queue of one monitored item. Default 10,000.
 	QueueSize int
+	// EventQueueSize is the queue of a monitored item for events whose client leaves
+	// the size to the server (Part 4, 7.21). Default 1,000.
+	EventQueueSize int
+	// EventFilter bounds the filters of such items.
+	EventFilter events.Limits
 	// QueueEntries bounds the sum of all queues larger than one entry; a client
 	// that asks for large queues on many items gets smaller ones when it is used
 	// up. Default 10,000,000.
@@ -32,8 +39,9 @@ type Limits struct {
 	// roughly, so that large arrays in deep queues do not fill the memory.
 	// Default 64 MiB.
 	QueueBytes int
-	// QueueBytesTotal bounds the same over all items. When it is used up, queues
-	// keep two large values each. Default 512 MiB.
+	// QueueBytesTotal bounds the same over all items, with the filters for events.
+	// When it is used up, queues keep two large values each or one large event, and
+	// there are no more filters. Default 512 MiB.
 	QueueBytesTotal int
 	// Events that wait to be handed to those who listen; more are dropped, and all
 	// who listen are told. It stops whoever causes events faster than they can be
@@ -101,6 +109,8 @@ func (l Limits) withDefaults() Limits {
 	number(&l.MonitoredItems, 1_000_000)
 	number(&l.MonitoredItemsPerSubscription, l.MonitoredItems)
 	number(&l.QueueSize, 10_000)
+	number(&l.EventQueueSize, min(1_000, l.QueueSize))
+	l.EventFilter = l.EventFilter.WithDefaults()
 	number(&l.QueueEntries, 10_000_000)
 	number(&l.QueueBytes, 64<<20)
 	number(&l.QueueBytesTotal, 512<<20)

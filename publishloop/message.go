@@ -40,8 +40,12 @@ func (s *Subscription) encode(t *ticket, notifications bool) *codec.Buffer {
 	dst = codec.AppendUint32(dst, seq)
 	dst = codec.AppendInt64(dst, int64(now))
 	if notifications {
-		dst = codec.AppendUint32(dst, 1)
-		dst = s.appendDataChanges(dst, now, start+limit)
+		if s.eventItems == 0 {
+			dst = codec.AppendUint32(dst, 1)
+			dst = s.appendDataChanges(dst, now, start+limit)
+		} else {
+			dst = s.appendDataAndEvents(dst, now, start+limit)
+		}
 	} else {
 		dst = codec.AppendUint32(dst, 0)
 	}
@@ -98,13 +102,19 @@ func (r *results) appendTo(dst []byte) []byte {
 	return dst
 }
 
-// appendDataChanges appends a DataChangeNotification in its ExtensionObject with
-// the queues of the ready items, until the client's or the server's limit.
-func (s *Subscription) appendDataChanges(dst []byte, now ua.DateTime, end int) []byte {
+// maxNotifications is how many notifications one message may hold.
+func (s *Subscription) maxNotifications() int {
 	most := s.manager.limits.MessageNotifications
 	if own := int(s.state.MaxNotificationsPerUpdate); own > 0 {
 		most = min(most, own)
 	}
+	return most
+}
+
+// appendDataChanges appends a DataChangeNotification in its ExtensionObject with
+// the queues of the ready items, until the client's or the server's limit.
+func (s *Subscription) appendDataChanges(dst []byte, now ua.DateTime, end int) []byte {
+	most := s.maxNotifications()
 	dst = append(dst, 1, 0, dataChangeNotificationID&0xff, dataChangeNotificationID>>8, 1)
 	bodyAt := len(dst)
 	dst = append(dst, 0, 0, 0, 0, 0, 0, 0, 0) // body length, number of items

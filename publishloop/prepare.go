@@ -57,7 +57,16 @@ func (m *Manager) target(who *Identity, r *ua.ReadValueID) (target, ua.StatusCod
 			return t, ua.BadIndexRangeNoData
 		}
 	}
-	t.source = m.sourceOf(t.node, t.nodeID, r.AttributeID)
+	if r.AttributeID == ua.AttributeIDEventNotifier {
+		// A node that gives no events has none to monitor, and the nodes of a manager
+		// are in no hierarchy of notifiers.
+		if t.node == nil || t.node.EventNotifier()&ua.EventNotifierTypeSubscribeToEvents == 0 {
+			return t, ua.BadNotSupported
+		}
+		t.source = notifier{m}
+	} else {
+		t.source = m.sourceOf(t.node, t.nodeID, r.AttributeID)
+	}
 	t.mute = readable(who, t.node, r.AttributeID)
 	return t, ua.Good
 }
@@ -144,14 +153,6 @@ func readable(who *Identity, n *addrspace.Node, attribute ua.AttributeID) ua.Sta
 // filterOf checks the filter of an item (Part 4, 7.22.2, and Part 8, 7.2). A
 // null filter is the default one.
 func (m *Manager) filterOf(n *addrspace.Node, attribute ua.AttributeID, o *ua.ExtensionObject) (f filter, code ua.StatusCode) {
-	if attribute == ua.AttributeIDEventNotifier {
-		// Only an EventFilter makes sense for this attribute, and events are not
-		// offered: no other code says that so well.
-		if _, ok := o.Value.(*ua.EventFilter); ok {
-			return f, ua.BadMonitoredItemFilterUnsupported
-		}
-		return f, ua.BadFilterNotAllowed
-	}
 	switch v := o.Value.(type) {
 	case nil:
 		if o.TypeID.IsNull() && o.Raw == nil {

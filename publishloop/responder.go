@@ -47,6 +47,7 @@ const (
 	serviceFaultID           = 397
 	dataChangeNotificationID = 811
 	statusChangeID           = 820
+	eventNotificationListID  = 916
 	publishResponseID        = 829
 )
 

@@ -20,23 +20,24 @@ type Subscription struct {
 
 	mu sync.Mutex
 	// Guarded by mu.
-	state     State
-	queue     *Queue    // nil when the session is gone
-	identity  *Identity // of the session that has or had the subscription last
-	orphan    bool      // counted as one
-	priority  uint8
-	interval  time.Duration
-	seen      uint32  // Queue.arrivals at the last cycle
-	sending   bool    // a goroutine is delivering out with mu released
-	cycle     bool    // a cycle ended meanwhile
-	items     []*item // by ascending id
-	lastItem  uint32
-	ready     readyList
-	spareList []*item   // memory for changed
-	kept      []message // sent and not acknowledged, oldest first
-	keptSize  int
-	spare     []byte // memory of an acknowledged message
-	counts    counts
+	state      State
+	queue      *Queue    // nil when the session is gone
+	identity   *Identity // of the session that has or had the subscription last
+	orphan     bool      // counted as one
+	priority   uint8
+	interval   time.Duration
+	seen       uint32  // Queue.arrivals at the last cycle
+	sending    bool    // a goroutine is delivering out with mu released
+	cycle      bool    // a cycle ended meanwhile
+	items      []*item // by ascending id
+	lastItem   uint32
+	eventItems int // of items, those that listen for events
+	ready      readyList
+	spareList  []*item   // memory for changed
+	kept       []message // sent and not acknowledged, oldest first
+	keptSize   int
+	spare      []byte // memory of an acknowledged message
+	counts     counts
 
 	// Owned by the goroutine that set sending.
 	out delivery

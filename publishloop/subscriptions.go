@@ -227,7 +227,8 @@ func (s *Subscription) Diagnostics() ua.SubscriptionDiagnosticsDataType {
 		RepublishRequestCount: s.counts.republish, RepublishMessageRequestCount: s.counts.republish,
 		RepublishMessageCount: s.counts.republished, TransferRequestCount: s.counts.transfer,
 		TransferredToSameClientCount: s.counts.transferredToSame, PublishRequestCount: s.counts.publish,
-		DataChangeNotificationsCount: s.counts.notifications, NotificationsCount: s.counts.notifications,
+		DataChangeNotificationsCount: s.counts.notifications - s.counts.events, EventNotificationsCount: s.counts.events,
+		NotificationsCount:      s.counts.notifications,
 		LatePublishRequestCount: s.counts.late, CurrentKeepAliveCount: s.state.KeepAliveCounter,
 		CurrentLifetimeCount: s.state.LifetimeCounter, UnacknowledgedMessageCount: uint32(len(s.kept)),
 		DiscardedMessageCount: s.counts.discarded, MonitoredItemCount: uint32(len(s.items)),
@@ -254,6 +255,7 @@ type counts struct {
 	modify, enable, disable                 uint32
 	republish, republished                  uint32
 	transfer, transferredToSame             uint32
+	events                                  uint32 // of notifications
 	publish, notifications, late, discarded uint32
 }
 
