@@ -116,7 +116,7 @@ func TestOpenUnderNone(t *testing.T) {
 
 // Every byte of an OPN behind its readable header, and most of those in it, are
 // covered by the signature; all failures are one (threats S8 and S15).
-func TestEveryFlippedByteOfAnOpenFailsAlike(t *testing.T) {
+func TestThreat_S8_EveryFlippedByteOfAnOpen(t *testing.T) {
 	for _, p := range append(otherPolicies, securePolicies...) {
 		t.Run(p.Name, func(t *testing.T) {
 			o := opn{p: p, from: appFor(t, "a", p), to: appFor(t, "b", p)}
@@ -157,7 +157,7 @@ func TestEveryFlippedByteOfAnOpenFailsAlike(t *testing.T) {
 }
 
 // Padding of an OPN that lies, from a sender with a good key.
-func TestLyingPaddingOfAnOpenFailsAlike(t *testing.T) {
+func TestThreat_S8_LyingPaddingOfAnOpen(t *testing.T) {
 	for _, bits := range []int{2048, 3072} {
 		p := Aes256Sha256RsaPss
 		o := opn{p: p, from: app(t, "a", 2048), to: app(t, "b", bits)}

@@ -131,7 +131,7 @@ func TestForeignChunksAreRefused(t *testing.T) {
 // Any byte changed in a secured chunk is the same failure, and so is any
 // truncation, whether it hits the signature, the padding or the body (threat
 // S8).
-func TestEveryFlippedByteFailsAlike(t *testing.T) {
+func TestThreat_S8_EveryFlippedByteFailsAlike(t *testing.T) {
 	for _, s := range suites[1:] {
 		t.Run(s.String(), func(t *testing.T) {
 			l := s.link(t, Limits{}, nil)
@@ -184,7 +184,7 @@ func resecure(tok *Token, frame []byte) {
 
 // Padding that lies, from a sender who knows the keys, is the same failure as a
 // bad signature (threat S8).
-func TestLyingPaddingFailsLikeABadSignature(t *testing.T) {
+func TestThreat_S8_LyingPaddingFailsAlike(t *testing.T) {
 	s := suites[2]
 	for n := range 20 {
 		l := s.link(t, Limits{}, nil)
@@ -221,7 +221,7 @@ func TestLyingPaddingFailsLikeABadSignature(t *testing.T) {
 
 // A gap, a repetition and a step back are all a lost or replayed chunk (Part 6,
 // 6.7.2.4; threats S5 and S7).
-func TestSequenceViolationsAreFatal(t *testing.T) {
+func TestThreat_S5_SequenceViolationsAreFatal(t *testing.T) {
 	for _, s := range suites {
 		t.Run(s.String(), func(t *testing.T) {
 			l := s.link(t, Limits{}, nil)

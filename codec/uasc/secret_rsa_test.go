@@ -75,7 +75,7 @@ func TestRSASecretLayout(t *testing.T) {
 
 // Whatever is wrong with an EncryptedSecret is one error, and every byte of it
 // counts (threat U5).
-func TestEveryRSASecretFailureIsTheSame(t *testing.T) {
+func TestThreat_U5_EveryRSASecretFailureIsTheSame(t *testing.T) {
 	server, other := app(t, "b", 2048), app(t, "a", 2048)
 	nonce := pattern(32)
 	for _, p := range securePolicies {

@@ -35,7 +35,7 @@ func TestSecretRoundTrip(t *testing.T) {
 }
 
 // Whatever is wrong with an encrypted password is one error (threat U5).
-func TestEverySecretFailureIsTheSame(t *testing.T) {
+func TestThreat_U5_EverySecretFailureIsTheSame(t *testing.T) {
 	server, other := app(t, "b", 2048), app(t, "a", 2048)
 	nonce := pattern(32)
 	lie := func(size uint32, rest []byte) func(p *Policy) []byte {
