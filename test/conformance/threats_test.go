@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -352,4 +353,44 @@ func TestAllSecurityProfiles(t *testing.T) {
 			}
 		}
 	}, withUsers)
+}
+
+// A client whose machine slept for two hours finds nothing of its own any more, and
+// nothing of it was kept; what it sends then is refused, on the old connection and on
+// a new one. Times are on the monotonic clock, which no change of the wall clock
+// moves. Threat R6.
+func TestThreat_R6_HibernatingClient(t *testing.T) {
+	inTime(t, func(t *testing.T, w *world) {
+		v := w.variable("v", int32(0))
+		awake := w.session()
+		own := clientPKI(t, clientKey())
+		asleep := w.dialWith(w.secure(own, uasc.ModeSignAndEncrypt)).Session()
+		sub := subscribe(asleep, 100)
+		watch(t, asleep, sub, monitor(w.node("v"), 1))
+		publish(asleep)
+		for range 3 {
+			asleep.Start(&ua.PublishRequest{})
+		}
+		start := time.Now()
+		for i := int32(1); time.Since(start) < 2*time.Hour; i++ {
+			v.Store(ua.DataValue{Value: ua.VariantOf(i)})
+			readValue(awake, serverNode)
+			if i%100 == 0 {
+				awake.Use(awake.Open(ua.SecurityTokenRequestTypeRenew))
+			}
+			time.Sleep(20 * time.Second)
+		}
+		synctest.Wait()
+		if n := w.Stats(); n.Sessions.Sessions != 1 || n.Subscriptions.Subscriptions != 0 || n.Subscriptions.MonitoredItems != 0 || n.Channels.Channels != 1 {
+			t.Errorf("kept: %+v, %+v, %+v", n.Sessions, n.Subscriptions, n.Channels)
+		}
+		// What had been sent before is still there to read, and then the end.
+		asleep.Conn.SetReadDeadline(time.Now().Add(time.Second))
+		if _, err := io.Copy(io.Discard, asleep.Conn); err != nil {
+			t.Errorf("the old connection is open: %v", err)
+		}
+		back := asleep.On(w.dialWith(w.secure(own, uasc.ModeSignAndEncrypt)))
+		expect(t, "the old session", back.Activate(anonymous), ua.BadSessionIDInvalid)
+		readValue(back.Peer.Session(), serverNode)
+	})
 }
