@@ -58,16 +58,22 @@ func TestServiceLevelIsLive(t *testing.T) {
 		t.Errorf("at first: %d", got)
 	}
 	free := make(chan struct{})
-	for range laneSize() + 10 {
-		_ = s.lane.Submit(actors.Last, 1, func() bool { return true }, func(bool) { <-free })
+	submit := func(n int) {
+		for range n * laneSize() {
+			_ = s.lane.Submit(actors.Last, 1, func() bool { return true }, func(bool) { <-free })
+		}
 	}
-	// Each is taken to need two milliseconds at first: twenty of four thousand.
+	submit(1) // these run, and whoever comes waits
 	if got := s.serviceLevel(); got != 255 {
+		t.Errorf("with nobody who waits: %d", got)
+	}
+	// At first each is taken to need two milliseconds, and as much for each of the three times that it
+	// comes back: ten are 80 ms of the four seconds that may wait, a fiftieth of the 55 levels.
+	submit(10)
+	if got := s.serviceLevel(); got != 254 {
 		t.Errorf("with ten that wait: %d", got)
 	}
-	for range 2000 {
-		_ = s.lane.Submit(actors.Last, 1, func() bool { return true }, func(bool) { <-free })
-	}
+	submit(2000)
 	if got := s.serviceLevel(); got > 199 {
 		t.Errorf("with a full lane: %d", got)
 	}

@@ -3,6 +3,7 @@ package conformance
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -191,6 +192,8 @@ func TestEverythingAtOnce(t *testing.T) {
 			}
 			return ctx.Err()
 		})
+		synctest.Wait()
+		own := w.Stats().Goroutines // those that live as long as the server
 		subs := new(sync.Map)
 		var clients sync.WaitGroup
 		var over atomic.Bool
@@ -236,7 +239,7 @@ func TestEverythingAtOnce(t *testing.T) {
 		}
 		stats := w.Stats()
 		if stats.Channels.Channels != 0 || stats.Channels.AssemblyBytes != 0 || stats.Sessions.Sessions != 0 ||
-			stats.Subscriptions.Subscriptions != 0 || stats.Subscriptions.MonitoredItems != 0 || len(stats.Goroutines) != 0 {
+			stats.Subscriptions.Subscriptions != 0 || stats.Subscriptions.MonitoredItems != 0 || !maps.Equal(stats.Goroutines, own) {
 			t.Errorf("left: %+v", stats)
 		}
 		for i := range 10 {
