@@ -107,7 +107,7 @@ func TestServerWithoutDescriptorsServesOnAndRecovers(t *testing.T) {
 	s.Await(t, 10*time.Second, func(f loadproc.Footprint) string {
 		return more(f.Channels-before.Channels, "connections that had knocked")
 	})
-	s.canary.End(t, canaryP99)
+	s.canary.End(t, *canaryP99)
 	r := followers.end(t, lastWritten(t, s.Endpoint))
 	r.complete(t, "followers")
 	if r.Alive != 20 || r.Reconnects+r.Lost > 0 || r.Received <= was {

@@ -137,7 +137,7 @@ func TestKilledClientsDisturbNobodyAndLeaveNothing(t *testing.T) {
 		t.Errorf("%d clients are alive, and the server has %v", alive, freed)
 	}
 
-	s.canary.End(t, canaryP99)
+	s.canary.End(t, *canaryP99)
 	r := survivors.end(t, lastWritten(t, s.Endpoint))
 	r.complete(t, "survivors")
 	if r.Alive != alive || r.Reconnects+r.Lost > 0 {

@@ -12,7 +12,12 @@ import (
 	"github.com/uahive/uahive/test/internal/loadproc"
 )
 
-var program = flag.String("faults.program", "", "the program that serves; it is built without this")
+var (
+	program = flag.String("faults.program", "", "the program that serves; it is built without this")
+	// Of the canary's delay a tenth of a second is its publishing interval. Tests
+	// run beside each other, so it is wide.
+	canaryP99 = flag.Duration("faults.delay", time.Second, "the longest delay of 99 % of the canary's values; more where other programs use the machine")
+)
 
 // roles are what this binary can be beside a test. Each file adds its own, before
 // TestMain looks.
@@ -76,14 +81,10 @@ func begin(t *testing.T, sessions int, config loadproc.ServerConfig) *scene {
 	return s
 }
 
-// canaryP99 bounds the delay of the canary's values, of which a tenth of a second
-// is its publishing interval. Tests run beside each other, so it is wide.
-const canaryP99 = time.Second
-
 // end lets the canary say what it felt, and leaves.
 func (s *scene) end(t *testing.T, sessions int) {
 	t.Helper()
-	s.canary.End(t, canaryP99)
+	s.canary.End(t, *canaryP99)
 	s.leave(t, sessions)
 }
 

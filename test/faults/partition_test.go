@@ -126,7 +126,7 @@ func partition(t *testing.T, cut, keepAlive time.Duration, die bool) {
 	f.Read(t, time.Minute, &r)
 	t.Logf("%v after %v of silence: %v; events %v, %s", time.Since(healed).Round(time.Millisecond), cut, r, r.Events, r.Call)
 	time.Sleep(5 * time.Second) // the others, who try at intervals of their own
-	s.canary.End(t, canaryP99)
+	s.canary.End(t, *canaryP99)
 	last := lastWritten(t, s.Endpoint)
 	r = f.end(t, last)
 	after := s.Look(t)

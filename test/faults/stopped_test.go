@@ -61,7 +61,7 @@ func TestStoppedClientFindsItsSessionGoneAndComesBack(t *testing.T) {
 		t.Errorf("a call does not say that the session has gone: %q", r.Call)
 	}
 
-	s.canary.End(t, canaryP99)
+	s.canary.End(t, *canaryP99)
 	r = f.end(t, lastWritten(t, s.Endpoint))
 	t.Logf("why clients reconnected: %v; events %v", r.Why, r.Events)
 	t.Logf("%d values since then; in all %v", r.Since, r)

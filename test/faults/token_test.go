@@ -52,7 +52,7 @@ func TestTokensThatLiveForASecondLoseNothing(t *testing.T) {
 	began := s.Look(t).Stats.Channels.Renewed
 	time.Sleep(*renewing)
 	during := s.Look(t)
-	s.canary.End(t, canaryP99)
+	s.canary.End(t, *canaryP99)
 	c.Tell(t, "%d", lastWritten(t, s.Endpoint))
 	var r renewed
 	c.Read(t, time.Minute, &r)
