@@ -37,6 +37,8 @@ var floors = map[string][]string{
 	"client":        {"actors", "codec/...", "pki"},
 	"jwtauth":       {"", "codec/ua"},
 	"metrics":       {"", "actors", "channelactor", "codec/ua", "publishloop", "sessionactor"},
+	// For tests of every floor.
+	"internal/fuzzguard": {},
 	// Programs, which nobody imports.
 	"codec/internal/gen/...": {"codec", "codec/ua", "codec/ua/id", "codec/internal/gen/..."},
 	"cmd/...":                {"*"},
