@@ -26,6 +26,8 @@ type opening struct {
 	policy  *uasc.Policy
 	own     *pki.Certificate // ours, for the policy
 	chunk   []byte
+	begun   time.Time
+	renews  bool
 
 	peer      *pki.Parsed
 	requestID uint32
@@ -39,12 +41,14 @@ type opening struct {
 // open handles an OPN chunk: it issues the first token or renews it. What the
 // header says is checked before anything that costs a private-key operation.
 func (c *Channel) open(chunk []byte) bool {
-	o := &opening{channel: c, chunk: chunk}
+	o := &opening{channel: c, chunk: chunk, begun: time.Now(), renews: c.stage == stageLive}
 	if err := o.parse(); err != nil {
+		o.audit(err)
 		c.fail(err)
 		return false
 	}
 	if err := c.offload(actors.Last, o.policy, o.understand); err != nil {
+		o.audit(err)
 		c.failOpen(err)
 		return false
 	}
@@ -53,6 +57,7 @@ func (c *Channel) open(chunk []byte) bool {
 	if first && c.stage == stageLive {
 		c.server.log.Debug().Str("peer", c.remote).Uint32("channel", c.id).Str("policy", c.policy.Name).
 			Stringer("mode", o.mode).Msg("channel opened")
+		o.audit(nil)
 		c.server.config.Hooks.opened(c)
 		// Where the trust lists have changed since the client was validated, whoever
 		// closed the channels of clients that went may have missed this one.
@@ -288,6 +293,7 @@ func (o *opening) answer() bool {
 		return err
 	})
 	if err != nil {
+		o.audit(err)
 		c.failOpen(err)
 		return false
 	}

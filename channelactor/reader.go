@@ -197,6 +197,7 @@ func (c *Channel) message(header uasc.Header, chunk []byte, batch *Batch) bool {
 		return true
 	}
 	if header.Type == uasc.TypeClose {
+		c.auditClose(m.Body)
 		c.close(CloseReason{Code: reasonClosed})
 		return false
 	}

@@ -34,6 +34,8 @@ type Config struct {
 	Group *actors.Group
 	// Hooks are told what becomes of connections.
 	Hooks Hooks
+	// Audit is told of requests about channels that leave a trail.
+	Audit Audit
 	// Limits bounds what peers can take.
 	Limits Limits
 	// Logger gets life-cycle events and rejections; zerolog.Nop() by default.
@@ -64,6 +66,7 @@ type Server struct {
 
 	nextChannel atomic.Uint32
 	nextToken   atomic.Uint32
+	draining    atomic.Int32 // channels that wait for their peers to close
 
 	mu        sync.Mutex
 	listeners map[net.Listener]struct{}
