@@ -30,6 +30,8 @@ type Method struct {
 	Func MethodFunc
 	// Inline says that Func never waits; see [Source].
 	Inline bool
+	// Secret says that arguments may be secrets: they are not shown in audit events.
+	Secret bool
 }
 
 // Method returns what runs when this Method node is called, or nil.

@@ -34,7 +34,9 @@ func write(x *exchange) {
 	for i := range req.NodesToWrite {
 		code := ua.BadTimeout
 		if !x.overtime(i, 8) {
+			u := x.auditWrite(&req.NodesToWrite[i])
 			code = x.service.writeOne(x.service.base, &req.NodesToWrite[i])
+			u.wrote(code)
 		}
 		dst = codec.AppendUint32(dst, uint32(code))
 	}
@@ -86,7 +88,9 @@ func (s *Service) writeAll(ctx context.Context, req *ua.WriteRequest) []ua.Statu
 		}
 		writer := s.writer(&req.NodesToWrite[i])
 		if writer == nil {
+			u := s.auditWrites(ctx, req.NodesToWrite[i:i+1])
 			results[i] = s.writeOne(ctx, &req.NodesToWrite[i])
+			u.wrote(results[i])
 			i++
 			continue
 		}
@@ -95,7 +99,9 @@ func (s *Service) writeAll(ctx context.Context, req *ua.WriteRequest) []ua.Statu
 			s.writer(&req.NodesToWrite[end]) != nil {
 			end++
 		}
+		u := s.auditWrites(ctx, req.NodesToWrite[i:end])
 		s.writeManaged(ctx, writer, req.NodesToWrite[i:end], results[i:end])
+		u.wrote(results[i:end]...)
 		i = end
 	}
 	return results

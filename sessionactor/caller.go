@@ -2,6 +2,7 @@ package sessionactor
 
 import (
 	"context"
+	"strings"
 
 	"github.com/uahive/uahive/codec/ua"
 	"github.com/uahive/uahive/publishloop"
@@ -23,6 +24,7 @@ type Caller struct {
 	Encrypted bool
 
 	session *Session
+	entry   string // the auditEntryId of the request, where there is an audit trail
 }
 
 type callerKey struct{}
@@ -42,7 +44,11 @@ func (x *exchange) caller() *Caller {
 	if x.session == nil {
 		return &Caller{User: &User{}}
 	}
-	return x.session.caller()
+	c := x.session.caller()
+	if x.service.trail() != nil {
+		c.entry = cut(strings.Clone(x.header.AuditEntryID), maxText)
+	}
+	return c
 }
 
 func (s *Session) caller() *Caller { return s.callerOf(s.bound.Load()) }

@@ -88,7 +88,9 @@ func (s *Service) appendCalls(ctx context.Context, dst []byte, req *ua.CallReque
 		m := &req.MethodsToCall[i]
 		caller := s.methodManager(m)
 		if caller == nil {
+			u := s.auditCalls(ctx, req.MethodsToCall[i:i+1])
 			result := s.callOne(ctx, m)
+			u.called(result)
 			dst = result.AppendTo(dst)
 			i++
 			continue
@@ -98,7 +100,9 @@ func (s *Service) appendCalls(ctx context.Context, dst []byte, req *ua.CallReque
 			s.methodManager(&req.MethodsToCall[end]) != nil {
 			end++
 		}
+		u := s.auditCalls(ctx, req.MethodsToCall[i:end])
 		results := s.callManaged(ctx, caller, req.MethodsToCall[i:end])
+		u.called(results...)
 		for k := 0; k < len(results) && len(dst)-start <= most; k++ {
 			dst = results[k].AppendTo(dst)
 		}

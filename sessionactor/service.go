@@ -10,6 +10,7 @@ import (
 
 	"github.com/uahive/uahive/actors"
 	"github.com/uahive/uahive/addrspace"
+	"github.com/uahive/uahive/audit"
 	"github.com/uahive/uahive/channelactor"
 	"github.com/uahive/uahive/codec"
 	"github.com/uahive/uahive/codec/ua"
@@ -38,6 +39,8 @@ type Config struct {
 	Group *actors.Group
 	// Hooks are told what becomes of sessions.
 	Hooks Hooks
+	// Audit records what clients do. Nil switches that off.
+	Audit *audit.Trail
 	// Limits bounds what clients can take.
 	Limits Limits
 	// MaxRequestMessage is announced in CreateSession responses, in bytes.

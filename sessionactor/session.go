@@ -187,6 +187,7 @@ func (s *Session) handle(m message) {
 		s.finishActivation(m.activate)
 		s.startActivation()
 	case messageClose:
+		s.auditClose(m.closing)
 		s.end(endClosed, m.deleting)
 		resp := new(ua.CloseSessionResponse)
 		m.closing.respond(resp, &resp.ResponseHeader)
@@ -284,6 +285,7 @@ func (s *Session) end(cause endCause, deleteSubscriptions bool) {
 		bound.channel.Release()
 	}
 	s.service.stats.ended(cause)
+	s.auditEnd(bound, cause)
 	if hook := s.service.config.Hooks.Closed; hook != nil {
 		hook(s.callerOf(bound), bound.channel, string(cause))
 	}

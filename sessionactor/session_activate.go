@@ -38,6 +38,7 @@ func activateSession(x *exchange) {
 	}
 	session, known := x.service.sessions.Load(req.RequestHeader.AuthenticationToken)
 	if !known {
+		x.service.auditActivation(x.channel, x.now, req, nil, nil, ua.BadSessionIDInvalid)
 		x.fault(ua.BadSessionIDInvalid)
 		return
 	}
@@ -300,6 +301,7 @@ func (s *Session) finishActivation(a *activation) {
 	}
 	s.service.stats.activated.Add(1)
 	s.service.config.Subscriptions.IdentityChanged(s.queue, s.identity())
+	s.service.auditActivation(channel, a.call.arrived, a.request, s, a.user, nil)
 	if hook := s.service.config.Hooks.Activated; hook != nil {
 		hook(s.callerOf(after), channel)
 	}
@@ -312,6 +314,7 @@ func (s *Session) finishActivation(a *activation) {
 func (s *Session) refuse(a *activation, err error) {
 	code := ua.StatusOf(err)
 	s.service.stats.denied.Add(1)
+	s.service.auditActivation(a.call.channel, a.call.arrived, a.request, s, nil, err)
 	s.service.refusals.Line(a.call.channel.PeerHost()).Stringer("session", s.id).Stringer("peer", a.call.channel.RemoteAddr()).
 		AnErr("reason", err).Msg("activation refused")
 	if code == ua.BadServerTooBusy {

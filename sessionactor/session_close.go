@@ -14,10 +14,12 @@ func closeSession(x *exchange) {
 	}
 	session, known := x.service.sessions.Load(req.RequestHeader.AuthenticationToken)
 	if !known {
+		x.auditRefusedClose(ua.BadSessionIDInvalid)
 		x.fault(ua.BadSessionIDInvalid)
 		return
 	}
 	if bound := session.bound.Load(); bound == nil || bound.channel != x.channel {
+		x.auditRefusedClose(ua.BadSecureChannelIDInvalid)
 		x.fault(ua.BadSecureChannelIDInvalid)
 		return
 	}
@@ -37,6 +39,7 @@ func cancelRequests(x *exchange) {
 		x.fault(code)
 		return
 	}
+	x.auditCancel(req.RequestHandle)
 	count := uint32(0)
 	for _, r := range x.conv.pick(func(r *deferred) bool {
 		return r.session == x.session && r.handle == req.RequestHandle

@@ -37,6 +37,7 @@ func createSession(x *exchange) {
 	if code := x.service.checkCreate(x.channel, req); code != ua.Good {
 		x.service.refusals.Line(x.channel.PeerHost()).Stringer("peer", x.channel.RemoteAddr()).Stringer("status", code).
 			Str("application", quoted(req.ClientDescription.ApplicationURI)).Msg("session refused")
+		x.service.auditCreate(x.channel, x.now, req, nil, code)
 		x.fault(code)
 		return
 	}
@@ -55,6 +56,7 @@ func createSession(x *exchange) {
 		s.create(r, req)
 	})
 	if err != nil {
+		s.auditCreate(r.channel, r.arrived, req, nil, ua.BadServerTooBusy)
 		r.busy(ua.BadServerTooBusy, retryAfter(err))
 	}
 }
@@ -107,6 +109,7 @@ func (s *Service) create(r *deferred, req *ua.CreateSessionRequest) {
 		return
 	}
 	session, code := s.add(r, req, nonce)
+	s.auditCreate(r.channel, r.arrived, req, session, code)
 	if code == ua.BadTooManySessions {
 		r.busy(code, actors.Spread(retryFull))
 		return

@@ -36,12 +36,20 @@ func managed[Q, P any, PQ interface {
 
 // The Subscription service set (Part 4, 5.14).
 var (
-	createSubscription    = managed((*publishloop.Manager).CreateSubscription, nil)
-	modifySubscription    = managed((*publishloop.Manager).ModifySubscription, nil)
-	setPublishingMode     = managed((*publishloop.Manager).SetPublishingMode, func(r *ua.SetPublishingModeRequest) int { return len(r.SubscriptionIDs) })
-	transferSubscriptions = managed((*publishloop.Manager).TransferSubscriptions, func(r *ua.TransferSubscriptionsRequest) int { return len(r.SubscriptionIDs) })
-	deleteSubscriptions   = managed((*publishloop.Manager).DeleteSubscriptions, func(r *ua.DeleteSubscriptionsRequest) int { return len(r.SubscriptionIDs) })
+	createSubscription  = managed((*publishloop.Manager).CreateSubscription, nil)
+	modifySubscription  = managed((*publishloop.Manager).ModifySubscription, nil)
+	setPublishingMode   = managed((*publishloop.Manager).SetPublishingMode, func(r *ua.SetPublishingModeRequest) int { return len(r.SubscriptionIDs) })
+	deleteSubscriptions = managed((*publishloop.Manager).DeleteSubscriptions, func(r *ua.DeleteSubscriptionsRequest) int { return len(r.SubscriptionIDs) })
 )
+
+// transferSubscriptions serves TransferSubscriptions (Part 4, 5.14.7).
+func transferSubscriptions(x *exchange) {
+	managed(func(m *publishloop.Manager, q *publishloop.Queue, req *ua.TransferSubscriptionsRequest, resp *ua.TransferSubscriptionsResponse) ua.StatusCode {
+		code := m.TransferSubscriptions(q, req, resp)
+		x.auditTransfer(code, resp)
+		return code
+	}, func(r *ua.TransferSubscriptionsRequest) int { return len(r.SubscriptionIDs) })(x)
+}
 
 // publish serves Publish (Part 4, 5.14.5): the request is answered at once or
 // parked, in either case by the session's queue.
