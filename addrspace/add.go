@@ -76,11 +76,12 @@ type NodeSpec struct {
 	UserNotExecutable bool
 
 	// All classes; rights are enforced by the services.
-	WriteMask           ua.AttributeWriteMask
-	UserWriteMask       ua.AttributeWriteMask // 0: as the WriteMask
-	RolePermissions     []ua.RolePermissionType
-	UserRolePermissions []ua.RolePermissionType
-	AccessRestrictions  *ua.AccessRestrictionType
+	WriteMask     ua.AttributeWriteMask
+	UserWriteMask ua.AttributeWriteMask // 0: as the WriteMask
+	// RolePermissions and AccessRestrictions; nil: the default of the namespace
+	// holds, see [Space.SetDefaultAccess].
+	RolePermissions    []ua.RolePermissionType
+	AccessRestrictions *ua.AccessRestrictionType
 }
 
 // ReadWrite is the access level of a variable in memory that clients may write,
@@ -249,6 +250,9 @@ func (s *Space) newNode(spec *NodeSpec, typeDef *Node) (*Node, error) {
 	if a, any := specAttrs(spec); any {
 		n.attrs.Store(&a)
 	}
+	if err := n.resetAccess(); err != nil {
+		return nil, err
+	}
 	if class != classVariable && class != classVariableType {
 		return n, nil
 	}
@@ -351,12 +355,12 @@ func (s *Space) dataTypeOf(v *ua.Variant) ua.NodeID {
 func specAttrs(spec *NodeSpec) (a attrs, any bool) {
 	a = attrs{
 		description: spec.Description, writeMask: spec.WriteMask, userWriteMask: spec.UserWriteMask,
-		rolePermissions: spec.RolePermissions, userRolePermissions: spec.UserRolePermissions,
+		rolePermissions: spec.RolePermissions,
 	}
 	if a.userWriteMask == 0 {
 		a.userWriteMask = a.writeMask
 	}
-	any = a.description != (ua.LocalizedText{}) || a.writeMask != 0 || a.rolePermissions != nil || a.userRolePermissions != nil
+	any = a.description != (ua.LocalizedText{}) || a.writeMask != 0 || a.rolePermissions != nil
 	if spec.AccessRestrictions != nil {
 		a.accessRestrictions, a.hasRestrictions, any = *spec.AccessRestrictions, true, true
 	}

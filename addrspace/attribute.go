@@ -7,7 +7,8 @@ import (
 // Attribute returns the value of an attribute. For the Value of a Variable it
 // is the stored value; services read that through [Variable.Load] together with
 // its status and timestamp. BadAttributeIDInvalid says that the node does not
-// have the attribute (Part 4, 5.11.2.4).
+// have the attribute (Part 4, 5.11.2.4), or only for somebody: UserRolePermissions
+// are those of a user, see [Node.AttributeFor].
 func (n *Node) Attribute(attribute ua.AttributeID) (ua.Variant, ua.StatusCode) {
 	switch attribute {
 	case ua.AttributeIDNodeID:
@@ -32,8 +33,6 @@ func (n *Node) Attribute(attribute ua.AttributeID) (ua.Variant, ua.StatusCode) {
 		return ua.UInt32Variant(uint32(a.userWriteMask & a.writeMask)), ua.Good
 	case ua.AttributeIDRolePermissions:
 		return permissions(a.rolePermissions)
-	case ua.AttributeIDUserRolePermissions:
-		return permissions(a.userRolePermissions)
 	case ua.AttributeIDAccessRestrictions:
 		if a.hasRestrictions {
 			return ua.VariantOf(uint16(a.accessRestrictions)), ua.Good

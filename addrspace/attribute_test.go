@@ -115,7 +115,7 @@ func TestSetAttribute(t *testing.T) {
 		{object, ua.AttributeIDEventNotifier, ua.VariantOf(uint8(1)), ua.Good},
 		{object, ua.AttributeIDWriteMask, ua.UInt32Variant(uint32(ua.AttributeWriteMaskDisplayName)), ua.Good},
 		{object, ua.AttributeIDRolePermissions, permission, ua.Good},
-		{object, ua.AttributeIDUserRolePermissions, permission, ua.Good},
+		{object, ua.AttributeIDUserRolePermissions, permission, ua.BadNotWritable},
 		{object, ua.AttributeIDRolePermissions, ua.SliceVariant([]ua.ExtensionObject{{}}), ua.BadTypeMismatch},
 		{object, ua.AttributeIDAccessRestrictions, ua.VariantOf(uint16(3)), ua.Good},
 		{object, ua.AttributeIDNodeID, ua.VariantOf(object), ua.BadNotWritable},
@@ -207,7 +207,7 @@ func TestWriteAttributeAsksTheMask(t *testing.T) {
 		{0, text, "", ua.BadAttributeIDInvalid},
 		{1 << 31, text, "", ua.BadAttributeIDInvalid},
 	} {
-		if got := n.WriteAttribute(tt.attr, &tt.dv, rangeOf(t, tt.rng)); got != tt.want {
+		if got := n.WriteAttribute(nil, tt.attr, &tt.dv, rangeOf(t, tt.rng)); got != tt.want {
 			t.Errorf("%v: %v, want %v", tt.attr, got, tt.want)
 		}
 	}

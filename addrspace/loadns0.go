@@ -65,6 +65,9 @@ func (l *loader) addNodes() {
 		if a, any := specAttrs(&spec); any {
 			n.attrs.Store(&a)
 		}
+		if row.Restrictions != 0 {
+			_ = n.resetAccess() // the first sets of a space always fit
+		}
 		l.nodes[i] = n
 		s.index.put(n)
 		if n.class == classReferenceType {
@@ -146,7 +149,7 @@ func (l *loader) fillIn() error {
 	for i, n := range l.nodes {
 		row := &ns0.Nodes[i]
 		if row.Permissions != "" {
-			if code := n.setPermissions(ua.AttributeIDRolePermissions, decodeVariant(row.Permissions)); code != ua.Good {
+			if code := n.setPermissions(decodeVariant(row.Permissions)); code != ua.Good {
 				return fmt.Errorf("role permissions of %v: %w", n.id, code)
 			}
 		}

@@ -29,8 +29,9 @@ type Node struct {
 	described description // the node as it was added
 	class     uint8
 
-	// state is the number of references in short, and whether the node was
-	// removed. Changed under the structure lock, read without a lock.
+	// state is the number of references in short, whether the node was removed,
+	// and the number of what is asked of those who use it (see accessSets).
+	// Changed under the structure lock, read without a lock.
 	state atomic.Uint32
 
 	id ua.NodeID // immutable; the text of a string id is part of described
@@ -40,6 +41,7 @@ type Node struct {
 const (
 	stateShort   = 0x03
 	stateDeleted = 0x04
+	stateAccess  = 16 // the upper half is the number
 )
 
 // attrs holds the attributes that most nodes do not have. A published attrs is
@@ -51,10 +53,9 @@ type attrs struct {
 	writeMask     ua.AttributeWriteMask
 	userWriteMask ua.AttributeWriteMask
 
-	rolePermissions     []ua.RolePermissionType // nil: not present
-	userRolePermissions []ua.RolePermissionType // nil: not present
-	accessRestrictions  ua.AccessRestrictionType
-	hasRestrictions     bool
+	rolePermissions    []ua.RolePermissionType // nil: not present
+	accessRestrictions ua.AccessRestrictionType
+	hasRestrictions    bool
 
 	// displayName says that the DisplayName stays when the BrowseName changes,
 	// though both are the same now.

@@ -86,6 +86,7 @@ type Filter struct {
 	Direction ua.BrowseDirection
 	Types     *ReferenceTypes     // nil: every type
 	Classes   ua.NodeClass        // of the targets; 0: every class
+	Rights    *Rights             // who asks: targets that it may not browse are left out
 	Mask      ua.BrowseResultMask // the fields to return
 }
 
@@ -96,7 +97,7 @@ func (f *Filter) WantsClass(class ua.NodeClass) bool { return f.Classes == 0 || 
 // the filter, and Len if there is none.
 func (r Refs) Skip(pos int, f *Filter) int {
 	for ; pos < len(r.items); pos++ {
-		if x, ok := r.match(pos, f.Direction, f.Types); ok && f.WantsClass(x.Target.Class()) {
+		if x, ok := r.match(pos, f.Direction, f.Types); ok && f.WantsClass(x.Target.Class()) && f.Rights.May(x.Target, ua.PermissionTypeBrowse) {
 			break
 		}
 	}
@@ -132,6 +133,9 @@ func (r Refs) AppendTo(dst []byte, pos int, f *Filter, most int) (_ []byte, next
 		}
 		target := it.target.Load()
 		if target == nil || f.Classes != 0 && f.Classes&ua.NodeClass(target.class) == 0 {
+			continue
+		}
+		if number := target.accessNumber(); number != 0 && f.Rights.mask(number)&uint64(ua.PermissionTypeBrowse) == 0 {
 			continue
 		}
 		if it.meta != headOf {

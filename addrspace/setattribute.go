@@ -36,9 +36,10 @@ var attributeMask = map[ua.AttributeID]ua.AttributeWriteMask{
 }
 
 // WriteAttribute is the Write service for attributes other than the Value of a
-// Variable: it asks the WriteMask and copies what it keeps. An index range, a
+// Variable: it asks the WriteMask and the rights of who writes, and copies what it
+// keeps. An index range, a
 // status or a timestamp cannot be written there (Part 4, 5.11.4.2).
-func (n *Node) WriteAttribute(attribute ua.AttributeID, dv *ua.DataValue, rng ua.NumericRange) ua.StatusCode {
+func (n *Node) WriteAttribute(r *Rights, attribute ua.AttributeID, dv *ua.DataValue, rng ua.NumericRange) ua.StatusCode {
 	if _, code := n.Attribute(attribute); code.IsBad() && !n.mayHave(attribute) {
 		return ua.BadAttributeIDInvalid
 	}
@@ -47,6 +48,8 @@ func (n *Node) WriteAttribute(attribute ua.AttributeID, dv *ua.DataValue, rng ua
 	switch {
 	case !ok || a.writeMask&bit == 0:
 		return ua.BadNotWritable
+	case r.CheckWrite(n, attribute) != ua.Good:
+		return r.CheckWrite(n, attribute)
 	case a.userWriteMask&bit == 0:
 		return ua.BadUserAccessDenied
 	case len(rng) > 0 || dv.Status != ua.Good || dv.SourceTimestamp != 0 || dv.ServerTimestamp != 0:
@@ -87,7 +90,21 @@ func (n *Node) SetAttribute(attribute ua.AttributeID, value ua.Variant) ua.Statu
 	if dataTypeChanged {
 		n.space.notifyModel(ModelChange{Node: n.id, Verb: DataTypeChanged})
 	}
+	if status.IsGood() && changesAccess(attribute) {
+		n.space.notifyAccess()
+	}
 	return status
+}
+
+// changesAccess reports whether an attribute says who may read the node, or
+// whether it can be read at all.
+func changesAccess(attribute ua.AttributeID) bool {
+	switch attribute {
+	case ua.AttributeIDRolePermissions, ua.AttributeIDAccessRestrictions,
+		ua.AttributeIDAccessLevel, ua.AttributeIDAccessLevelEx, ua.AttributeIDUserAccessLevel:
+		return true
+	}
+	return false
 }
 
 func (n *Node) setAttribute(attribute ua.AttributeID, value ua.Variant) (status ua.StatusCode, dataTypeChanged bool) {
@@ -120,11 +137,15 @@ func (n *Node) setAttribute(attribute ua.AttributeID, value ua.Variant) (status 
 	case ua.AttributeIDUserWriteMask:
 		return set(n, value, func(a *attrs, v uint32) { a.userWriteMask = ua.AttributeWriteMask(v) }), false
 	case ua.AttributeIDAccessRestrictions:
-		return set(n, value, func(a *attrs, v uint16) {
-			a.accessRestrictions, a.hasRestrictions = ua.AccessRestrictionType(v), true
-		}), false
-	case ua.AttributeIDRolePermissions, ua.AttributeIDUserRolePermissions:
-		return n.setPermissions(attribute, value), false
+		v, ok := ua.As[uint16](value)
+		if !ok {
+			return ua.BadTypeMismatch, false
+		}
+		return n.setAccess(func(a *attrs) { a.accessRestrictions, a.hasRestrictions = ua.AccessRestrictionType(v), true }), false
+	case ua.AttributeIDRolePermissions:
+		return n.setPermissions(value), false
+	case ua.AttributeIDUserRolePermissions:
+		return ua.BadNotWritable, false // it follows from the others (Part 3, 5.2.10)
 	}
 	switch n.class {
 	case classVariable:
@@ -145,7 +166,7 @@ func set[T any](n *Node, value ua.Variant, change func(*attrs, T)) ua.StatusCode
 	return ua.Good
 }
 
-func (n *Node) setPermissions(attribute ua.AttributeID, value ua.Variant) ua.StatusCode {
+func (n *Node) setPermissions(value ua.Variant) ua.StatusCode {
 	objects, ok := ua.As[[]ua.ExtensionObject](value)
 	if !ok {
 		return ua.BadTypeMismatch
@@ -158,14 +179,20 @@ func (n *Node) setPermissions(attribute ua.AttributeID, value ua.Variant) ua.Sta
 		}
 		list[i] = *p
 	}
-	n.update(func(a *attrs) {
-		if attribute == ua.AttributeIDRolePermissions {
-			a.rolePermissions = list
-		} else {
-			a.userRolePermissions = list
-		}
-	})
-	return ua.Good
+	return n.setAccess(func(a *attrs) { a.rolePermissions = list })
+}
+
+// setAccess publishes a change of permissions or restrictions. One that the space
+// has no room for leaves everything as it was.
+func (n *Node) setAccess(change func(*attrs)) ua.StatusCode {
+	before := n.attrs.Load()
+	n.update(change)
+	err := n.resetAccess()
+	if err != nil {
+		n.attrs.Store(before)
+		_ = n.resetAccess() // what was there before is kept
+	}
+	return ua.StatusOf(err)
 }
 
 func (n *Node) setClassAttribute(attribute ua.AttributeID, value ua.Variant) ua.StatusCode {

@@ -27,6 +27,8 @@ type Space struct {
 	namespaces atomic.Pointer[[]string]
 	managers   atomic.Pointer[map[uint16]any]
 	modelHook  atomic.Pointer[func(ModelChange)]
+	accessHook atomic.Pointer[func()]
+	access     accessSets
 	renames    atomic.Uint64 // counts changes of BrowseNames; see nameIndex
 
 	// mu serialises all changes of nodes, references and attributes.
@@ -51,6 +53,7 @@ func New(o Options) *Space {
 	s.resetReferenceTypes()
 	s.namespaces.Store(&[]string{NamespaceUA, o.ApplicationURI})
 	s.managers.Store(&map[uint16]any{})
+	s.access.init()
 	return s
 }
 

@@ -24,6 +24,9 @@ type Identity struct {
 	// Good, or the status that is reported in place of values. It is called
 	// without a lock held. Nil allows everything.
 	Access func(n *addrspace.Node, attribute ua.AttributeID) ua.StatusCode
+	// AccessAbsent is Access for nodes of a namespace that are not in the space, such
+	// as those of a manager.
+	AccessAbsent func(namespace uint16, attribute ua.AttributeID) ua.StatusCode
 	// Receives says whether the session's user may see an event, for which it needs
 	// the permission ReceiveEvents on the event's type and on its source (Part 3,
 	// 8.55). It is called for each event, without a lock held, on a goroutine that
@@ -33,6 +36,14 @@ type Identity struct {
 
 // receives asks Receives.
 func (i *Identity) receives(e *events.Event) bool { return i.Receives == nil || i.Receives(e) }
+
+// accessAbsent asks AccessAbsent.
+func (i *Identity) accessAbsent(namespace uint16, attribute ua.AttributeID) ua.StatusCode {
+	if i.AccessAbsent == nil {
+		return ua.Good
+	}
+	return i.AccessAbsent(namespace, attribute)
+}
 
 // access asks Access.
 func (i *Identity) access(n *addrspace.Node, attribute ua.AttributeID) ua.StatusCode {

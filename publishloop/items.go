@@ -518,7 +518,7 @@ func (s *Subscription) recheck(q *Queue, identity *Identity) {
 	items := slices.Clone(s.items)
 	s.mu.Unlock()
 	for _, it := range items {
-		code := readable(identity, it.node, it.attribute)
+		code := readable(identity, it.node, it.nodeID(), it.attribute)
 		s.mu.Lock()
 		if !it.deleted && s.state.Phase != Closed {
 			s.mute(it, code)

@@ -67,7 +67,7 @@ func (m *Manager) target(who *Identity, r *ua.ReadValueID) (target, ua.StatusCod
 	} else {
 		t.source = m.sourceOf(t.node, t.nodeID, r.AttributeID)
 	}
-	t.mute = readable(who, t.node, r.AttributeID)
+	t.mute = readable(who, t.node, t.nodeID, r.AttributeID)
 	return t, ua.Good
 }
 
@@ -135,9 +135,9 @@ func mayHaveRange(n *addrspace.Node, attribute ua.AttributeID, indexes ua.Numeri
 
 // readable says what is reported in place of values that the user may not see:
 // creating such an item succeeds (Part 4, 5.13.2.1).
-func readable(who *Identity, n *addrspace.Node, attribute ua.AttributeID) ua.StatusCode {
+func readable(who *Identity, n *addrspace.Node, id ua.NodeID, attribute ua.AttributeID) ua.StatusCode {
 	if n == nil {
-		return ua.Good
+		return who.accessAbsent(id.Namespace(), attribute)
 	}
 	if attribute == ua.AttributeIDValue && n.Variable() != nil {
 		if n.Variable().AccessLevel()&ua.AccessLevelTypeCurrentRead == 0 {

@@ -35,7 +35,7 @@ func (s *Service) appendNumbers(dst []byte, d *codec.Decoder, left, end int, op 
 			break
 		}
 		variable := node.Variable()
-		if variable == nil {
+		if variable == nil || node.Restricted() && !op.rights.May(node, ua.PermissionTypeRead) {
 			break
 		}
 		number, ok := variable.LoadNumber()

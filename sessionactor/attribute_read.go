@@ -58,7 +58,7 @@ const (
 func (x *exchange) appendReads(dst []byte, n int, timestamps ua.TimestampsToReturn) ([]byte, readOutcome) {
 	s, d := x.service, &x.body
 	end := len(dst) + x.channel.MaxResponse()
-	op := readOp{ReadValueID: &x.operation, timestamps: timestamps, now: ua.DateTimeOf(x.now), viewed: n > 1, batch: x.batch}
+	op := readOp{ReadValueID: &x.operation, timestamps: timestamps, now: ua.DateTimeOf(x.now), viewed: n > 1, batch: x.batch, rights: x.rights}
 	if op.viewed {
 		s.config.Space.BeginView()
 		defer s.config.Space.EndView()
@@ -121,6 +121,7 @@ type readOp struct {
 	*ua.ReadValueID
 	timestamps ua.TimestampsToReturn
 	now        ua.DateTime
+	rights     *addrspace.Rights   // of who reads
 	viewed     bool                // inside a view of the space
 	batch      *channelactor.Batch // that large arrays are shared with, see shareArray; may be nil
 }
@@ -248,12 +249,15 @@ func prepareValueRead(op *readOp, variable *addrspace.Variable) (rng ua.NumericR
 	if variable.UserAccessLevel()&ua.AccessLevelTypeCurrentRead == 0 {
 		return rng, ua.BadUserAccessDenied
 	}
-	return rng, ua.Good
+	return rng, op.rights.Check(variable.Node(), ua.PermissionTypeRead)
 }
 
 // readAttribute reads what is no Variable's value.
 func (s *Service) readAttribute(node *addrspace.Node, op *readOp) (dv ua.DataValue) {
-	dv.Value, dv.Status = node.Attribute(op.AttributeID)
+	dv.Value, dv.Status = node.AttributeFor(op.rights, op.AttributeID)
+	if dv.Status == ua.Good {
+		dv.Status = op.rights.CheckRead(node, op.AttributeID)
+	}
 	if dv.Status == ua.Good {
 		dv.Status = checkEncoding(op.ReadValueID)
 	}
@@ -336,7 +340,7 @@ func (s *Service) readAll(ctx context.Context, session *Session, req *ua.ReadReq
 	managed := make(map[uint16][]int)
 	now := ua.DateTimeOf(time.Now())
 	for i := range req.NodesToRead {
-		op := readOp{ReadValueID: &req.NodesToRead[i], timestamps: req.TimestampsToReturn, now: now}
+		op := readOp{ReadValueID: &req.NodesToRead[i], timestamps: req.TimestampsToReturn, now: now, rights: session.rights()}
 		node := s.config.Space.Node(op.NodeID)
 		if node == nil {
 			if _, ok := s.config.Space.Manager(op.NodeID.Namespace()).(addrspace.Reader); ok {
@@ -350,7 +354,7 @@ func (s *Service) readAll(ctx context.Context, session *Session, req *ua.ReadReq
 		results[i] = s.readNode(ctx, node, &op)
 	}
 	for ns, indices := range managed {
-		s.readManaged(ctx, ns, indices, req, results)
+		s.readManaged(ctx, session.rights(), ns, indices, req, results)
 	}
 	return results
 }
@@ -377,7 +381,9 @@ func (s *Service) readNode(ctx context.Context, node *addrspace.Node, op *readOp
 	return dv
 }
 
-func (s *Service) readManaged(ctx context.Context, ns uint16, indices []int, req *ua.ReadRequest, results []ua.DataValue) {
+func (s *Service) readManaged(
+	ctx context.Context, rights *addrspace.Rights, ns uint16, indices []int, req *ua.ReadRequest, results []ua.DataValue,
+) {
 	reader := s.config.Space.Manager(ns).(addrspace.Reader)
 	items := make([]addrspace.ReadItem, 0, len(indices))
 	ops := make([]readOp, 0, len(indices))
@@ -386,6 +392,10 @@ func (s *Service) readManaged(ctx context.Context, ns uint16, indices []int, req
 	for _, i := range indices {
 		op := readOp{ReadValueID: &req.NodesToRead[i], timestamps: req.TimestampsToReturn, now: ua.DateTimeOf(time.Now())}
 		code := checkEncoding(op.ReadValueID)
+		if code == ua.Good {
+			// The class is the manager's secret: a value counts as that of a Variable.
+			code = rights.CheckAbsent(ns, addrspace.ReadPermission(op.AttributeID, ua.NodeClassVariable))
+		}
 		var rng ua.NumericRange
 		if code == ua.Good && op.IndexRange != "" {
 			rng, code = ua.ParseNumericRange(op.IndexRange)

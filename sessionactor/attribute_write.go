@@ -35,7 +35,7 @@ func write(x *exchange) {
 		code := ua.BadTimeout
 		if !x.overtime(i, 8) {
 			u := x.auditWrite(&req.NodesToWrite[i])
-			code = x.service.writeOne(x.service.base, &req.NodesToWrite[i])
+			code = x.service.writeOne(x.service.base, x.rights, &req.NodesToWrite[i])
 			u.wrote(code)
 		}
 		dst = codec.AppendUint32(dst, uint32(code))
@@ -71,14 +71,14 @@ func (x *exchange) writeLater() {
 	}
 	r := x.deferCall()
 	x.later(r, func(ctx context.Context) {
-		resp := &ua.WriteResponse{Results: r.service.writeAll(ctx, req)}
+		resp := &ua.WriteResponse{Results: r.service.writeAll(ctx, r.session, req)}
 		r.respond(resp, &resp.ResponseHeader)
 	})
 }
 
 // writeAll writes in the order of the request; neighbours that go to the same
 // manager go together.
-func (s *Service) writeAll(ctx context.Context, req *ua.WriteRequest) []ua.StatusCode {
+func (s *Service) writeAll(ctx context.Context, session *Session, req *ua.WriteRequest) []ua.StatusCode {
 	results := make([]ua.StatusCode, len(req.NodesToWrite))
 	for i := 0; i < len(req.NodesToWrite); {
 		if ctx.Err() != nil {
@@ -89,7 +89,7 @@ func (s *Service) writeAll(ctx context.Context, req *ua.WriteRequest) []ua.Statu
 		writer := s.writer(&req.NodesToWrite[i])
 		if writer == nil {
 			u := s.auditWrites(ctx, req.NodesToWrite[i:i+1])
-			results[i] = s.writeOne(ctx, &req.NodesToWrite[i])
+			results[i] = s.writeOne(ctx, session.rights(), &req.NodesToWrite[i])
 			u.wrote(results[i])
 			i++
 			continue
@@ -100,7 +100,7 @@ func (s *Service) writeAll(ctx context.Context, req *ua.WriteRequest) []ua.Statu
 			end++
 		}
 		u := s.auditWrites(ctx, req.NodesToWrite[i:end])
-		s.writeManaged(ctx, writer, req.NodesToWrite[i:end], results[i:end])
+		s.writeManaged(ctx, session.rights(), writer, req.NodesToWrite[i:end], results[i:end])
 		u.wrote(results[i:end]...)
 		i = end
 	}
@@ -117,7 +117,7 @@ func (s *Service) writer(op *ua.WriteValue) addrspace.Writer {
 }
 
 // writeOne writes one attribute of a node in the space.
-func (s *Service) writeOne(ctx context.Context, op *ua.WriteValue) ua.StatusCode {
+func (s *Service) writeOne(ctx context.Context, rights *addrspace.Rights, op *ua.WriteValue) ua.StatusCode {
 	node := s.config.Space.Node(op.NodeID)
 	if node == nil {
 		return ua.BadNodeIDUnknown
@@ -132,7 +132,13 @@ func (s *Service) writeOne(ctx context.Context, op *ua.WriteValue) ua.StatusCode
 	attribute := op.AttributeID
 	variable := node.Variable()
 	if attribute != ua.AttributeIDValue || variable == nil {
-		return node.WriteAttribute(attribute, &op.Value, rng)
+		return node.WriteAttribute(rights, attribute, &op.Value, rng)
+	}
+	if !rights.May(node, ua.PermissionTypeWrite) {
+		if variable.AccessLevel()&ua.AccessLevelTypeCurrentWrite == 0 {
+			return ua.BadNotWritable // for everybody
+		}
+		return rights.Check(node, ua.PermissionTypeWrite)
 	}
 	source := variable.Source()
 	if source == nil || source.Write == nil {
@@ -160,13 +166,19 @@ func (s *Service) writeOne(ctx context.Context, op *ua.WriteValue) ua.StatusCode
 	return code
 }
 
-func (s *Service) writeManaged(ctx context.Context, writer addrspace.Writer, ops []ua.WriteValue, results []ua.StatusCode) {
+func (s *Service) writeManaged(
+	ctx context.Context, rights *addrspace.Rights, writer addrspace.Writer, ops []ua.WriteValue, results []ua.StatusCode,
+) {
 	items := make([]addrspace.WriteItem, 0, len(ops))
 	places := make([]int, 0, len(ops))
 	for i := range ops {
 		item := addrspace.WriteItem{
 			NodeID: ops[i].NodeID, Attribute: ops[i].AttributeID,
 			Value: ops[i].Value, Result: ua.BadNodeIDUnknown,
+		}
+		permission := addrspace.WritePermission(ops[i].AttributeID, ua.NodeClassVariable)
+		if results[i] = rights.CheckAbsent(ops[i].NodeID.Namespace(), permission); results[i] != ua.Good {
+			continue
 		}
 		if ops[i].IndexRange != "" {
 			if item.Range, results[i] = ua.ParseNumericRange(ops[i].IndexRange); results[i] != ua.Good {

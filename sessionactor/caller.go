@@ -2,6 +2,7 @@ package sessionactor
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/uahive/uahive/codec/ua"
@@ -18,6 +19,9 @@ type Caller struct {
 	ApplicationURI string
 	// User is who the session acts for; never nil.
 	User *User
+	// Roles are those of the session: what rules and Authenticate give its user
+	// and its application. They must not be changed.
+	Roles []ua.NodeID
 	// Locales are the client's preferred languages, best first.
 	Locales []string
 	// Encrypted says that what is answered travels signed and encrypted.
@@ -25,6 +29,11 @@ type Caller struct {
 
 	session *Session
 	entry   string // the auditEntryId of the request, where there is an audit trail
+}
+
+// HasRole reports whether the session has one of these roles.
+func (c *Caller) HasRole(roles ...Role) bool {
+	return slices.ContainsFunc(roles, func(r Role) bool { return slices.Contains(c.Roles, r.nodeID) })
 }
 
 type callerKey struct{}
@@ -62,6 +71,7 @@ func (s *Session) callerOf(bound *binding) *Caller {
 	if bound == nil {
 		return c
 	}
+	c.Roles = bound.rights.Roles()
 	c.Encrypted = bound.channel != nil && bound.channel.Mode() == ua.MessageSecurityModeSignAndEncrypt
 	if bound.user != nil {
 		c.User, c.Locales = bound.user, bound.locales
@@ -73,6 +83,7 @@ func (s *Session) callerOf(bound *binding) *Caller {
 // who may take them over (Part 4, 5.14.7).
 func (s *Session) identity() publishloop.Identity {
 	id := publishloop.Identity{Application: s.application(), Session: s.id}
+	id.Access, id.AccessAbsent = s.rights().Reader()
 	if s.certificate != nil {
 		id.Secure = true
 	}

@@ -6,22 +6,20 @@ import (
 	"time"
 
 	"github.com/uahive/uahive/codec/ua"
-	"github.com/uahive/uahive/codec/ua/id"
 	"github.com/uahive/uahive/publishloop"
 )
 
-// Administers reports whether a caller may see what tells about other clients: its
-// user has the role SecurityAdmin or ConfigureAdmin (Part 18, 4.3), and what it is
-// told travels encrypted.
+// Administers reports whether a caller may see what tells about other clients: it
+// has the role SecurityAdmin or ConfigureAdmin (Part 18, 4.3), and what it is told
+// travels encrypted.
 func (c *Caller) Administers() bool {
-	return c.Encrypted && c.User.HasRole(
-		ua.NumericID(0, id.WellKnownRole_SecurityAdmin), ua.NumericID(0, id.WellKnownRole_ConfigureAdmin))
+	return c.Encrypted && c.HasRole(RoleSecurityAdmin, RoleConfigureAdmin)
 }
 
 // SecurityAdministers is Administers for what tells how others prove who they are:
 // it takes the role SecurityAdmin.
 func (c *Caller) SecurityAdministers() bool {
-	return c.Encrypted && c.User.HasRole(ua.NumericID(0, id.WellKnownRole_SecurityAdmin))
+	return c.Encrypted && c.HasRole(RoleSecurityAdmin)
 }
 
 // visible returns the sessions of which a caller may see the diagnostics, in the

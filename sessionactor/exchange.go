@@ -3,6 +3,7 @@ package sessionactor
 import (
 	"time"
 
+	"github.com/uahive/uahive/addrspace"
 	"github.com/uahive/uahive/channelactor"
 	"github.com/uahive/uahive/codec"
 	"github.com/uahive/uahive/codec/ua"
@@ -16,7 +17,8 @@ type exchange struct {
 	batch   *channelactor.Batch
 	channel *channelactor.Channel
 	conv    *conversation
-	session *Session // nil for services that need none
+	session *Session          // nil for services that need none
+	rights  *addrspace.Rights // of the session
 	entry   *entry
 	id      uint32
 	header  ua.RequestHeader

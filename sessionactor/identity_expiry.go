@@ -32,6 +32,7 @@ func (s *Session) expire() {
 	}
 	after := *before
 	after.user = &anybody
+	s.grant(&after)
 	if !s.bound.CompareAndSwap(before, &after) {
 		return // it was ended meanwhile
 	}

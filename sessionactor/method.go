@@ -28,7 +28,7 @@ func call(x *exchange) {
 	if x.service.callsInline(req) {
 		ctx := context.WithValue(x.service.base, callerKey{}, x.caller())
 		dst := x.begin(id.CallResponse_Encoding_DefaultBinary, ua.Good)
-		dst, fits := x.service.appendCalls(ctx, dst, req, x.channel.MaxResponse(), x.overtime)
+		dst, fits := x.service.appendCalls(ctx, x.session, dst, req, x.channel.MaxResponse(), x.overtime)
 		if !fits {
 			x.batch.Drop(dst)
 			x.fault(ua.BadResponseTooLarge)
@@ -40,7 +40,7 @@ func call(x *exchange) {
 	r := x.deferCall()
 	x.later(r, func(ctx context.Context) {
 		dst := r.begin(id.CallResponse_Encoding_DefaultBinary)
-		dst, fits := r.service.appendCalls(ctx, dst, req, r.channel.MaxResponse(), nil)
+		dst, fits := r.service.appendCalls(ctx, r.session, dst, req, r.channel.MaxResponse(), nil)
 		if !fits {
 			r.fault(ua.BadResponseTooLarge)
 			return
@@ -67,8 +67,11 @@ func (s *Service) callsInline(req *ua.CallRequest) bool {
 // for it gets in one batch for each run of consecutive calls, so that the order
 // is kept. When the results are larger than a response may be, it calls no
 // further and returns false: nobody would learn of the rest. Before each call it
-// asks over, if there is one, whether the time is up.
-func (s *Service) appendCalls(ctx context.Context, dst []byte, req *ua.CallRequest, most int, over func(operation, every int) bool) (_ []byte, fits bool) {
+// asks over, if there is one, whether the time is up, and the session what it may
+// do: a right that the one call takes away is gone for the next.
+func (s *Service) appendCalls(
+	ctx context.Context, session *Session, dst []byte, req *ua.CallRequest, most int, over func(operation, every int) bool,
+) (_ []byte, fits bool) {
 	start := len(dst)
 	dst = codec.AppendInt32(dst, int32(len(req.MethodsToCall)))
 	for i := 0; i < len(req.MethodsToCall); {
@@ -89,7 +92,7 @@ func (s *Service) appendCalls(ctx context.Context, dst []byte, req *ua.CallReque
 		caller := s.methodManager(m)
 		if caller == nil {
 			u := s.auditCalls(ctx, req.MethodsToCall[i:i+1])
-			result := s.callOne(ctx, m)
+			result := s.callOne(ctx, session.rights(), m)
 			u.called(result)
 			dst = result.AppendTo(dst)
 			i++
@@ -101,7 +104,7 @@ func (s *Service) appendCalls(ctx context.Context, dst []byte, req *ua.CallReque
 			end++
 		}
 		u := s.auditCalls(ctx, req.MethodsToCall[i:end])
-		results := s.callManaged(ctx, caller, req.MethodsToCall[i:end])
+		results := s.callManaged(ctx, session.rights(), caller, req.MethodsToCall[i:end])
 		u.called(results...)
 		for k := 0; k < len(results) && len(dst)-start <= most; k++ {
 			dst = results[k].AppendTo(dst)
@@ -121,10 +124,13 @@ func (s *Service) methodManager(m *ua.CallMethodRequest) addrspace.Caller {
 	return caller
 }
 
-func (s *Service) callOne(ctx context.Context, m *ua.CallMethodRequest) (result ua.CallMethodResult) {
+func (s *Service) callOne(ctx context.Context, rights *addrspace.Rights, m *ua.CallMethodRequest) (result ua.CallMethodResult) {
 	node, run, code := s.config.Space.FindMethod(m.ObjectID, m.MethodID)
 	if node != nil {
+		denied := s.checkCall(rights, m, node)
 		switch {
+		case denied != ua.Good:
+			code = denied
 		case !node.Executable():
 			code = ua.BadNotExecutable
 		case !node.UserExecutable():
@@ -153,8 +159,32 @@ func (s *Service) callOne(ctx context.Context, m *ua.CallMethodRequest) (result 
 	return result
 }
 
-func (s *Service) callManaged(ctx context.Context, caller addrspace.Caller, calls []ua.CallMethodRequest) []ua.CallMethodResult {
+// checkCall checks the permission to call a method, which both the object and the
+// method have to give (Part 3, 8.55). What the client named counts as well as what
+// runs for it, which may be the method of the same name at the object itself.
+func (s *Service) checkCall(rights *addrspace.Rights, m *ua.CallMethodRequest, method *addrspace.Node) ua.StatusCode {
+	for _, node := range [...]*addrspace.Node{s.config.Space.Node(m.ObjectID), s.config.Space.Node(m.MethodID), method} {
+		if node == nil {
+			continue // removed meanwhile
+		}
+		if code := rights.Check(node, ua.PermissionTypeCall); code != ua.Good {
+			return code
+		}
+	}
+	return ua.Good
+}
+
+func (s *Service) callManaged(
+	ctx context.Context, rights *addrspace.Rights, caller addrspace.Caller, calls []ua.CallMethodRequest,
+) []ua.CallMethodResult {
 	results := make([]ua.CallMethodResult, len(calls))
+	if code := rights.CheckAbsent(calls[0].ObjectID.Namespace(), ua.PermissionTypeCall); code != ua.Good {
+		// They are all of one namespace, whose default is what holds for them.
+		for i := range results {
+			results[i].StatusCode = code
+		}
+		return results
+	}
 	items := make([]addrspace.CallItem, len(calls))
 	for i := range calls {
 		items[i] = addrspace.CallItem{

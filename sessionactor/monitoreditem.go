@@ -7,7 +7,7 @@ import (
 
 // The MonitoredItem service set (Part 4, 5.13).
 var (
-	createMonitoredItems = managed((*publishloop.Manager).CreateMonitoredItems, func(r *ua.CreateMonitoredItemsRequest) int { return len(r.ItemsToCreate) })
+	createItems          = managed((*publishloop.Manager).CreateMonitoredItems, func(r *ua.CreateMonitoredItemsRequest) int { return len(r.ItemsToCreate) })
 	modifyMonitoredItems = managed((*publishloop.Manager).ModifyMonitoredItems, func(r *ua.ModifyMonitoredItemsRequest) int { return len(r.ItemsToModify) })
 	setMonitoringMode    = managed((*publishloop.Manager).SetMonitoringMode, func(r *ua.SetMonitoringModeRequest) int { return len(r.MonitoredItemIDs) })
 	setTriggering        = managed((*publishloop.Manager).SetTriggering, func(r *ua.SetTriggeringRequest) int { return len(r.LinksToAdd) + len(r.LinksToRemove) })

@@ -18,8 +18,8 @@ import (
 	"github.com/uahive/uahive/publishloop"
 )
 
-// Config is what a [Service] needs. All fields but Limits, Authenticate and
-// Logger are required.
+// Config is what a [Service] needs. All fields but Limits, Authenticate, Roles,
+// SaveRoles and Logger are required.
 type Config struct {
 	// Space holds the nodes that clients see.
 	Space *addrspace.Space
@@ -31,6 +31,10 @@ type Config struct {
 	Endpoints *Endpoints
 	// Authenticate checks user identities; nil admits Anonymous only.
 	Authenticate Authenticator
+	// Roles say who has which role, beside what Authenticate says.
+	Roles []RoleMapping
+	// SaveRoles keeps what administrators change of them; nil: a restart forgets it.
+	SaveRoles func([]RoleMapping) error
 	// Pool runs calls into user code.
 	Pool *actors.Pool
 	// Lane runs private-key operations.
@@ -72,6 +76,7 @@ type Service struct {
 	logins       *logins
 	stats        counters
 	meter        meter
+	access       access
 }
 
 var _ channelactor.Service = (*Service)(nil)
@@ -93,6 +98,7 @@ func New(config Config) *Service {
 		sessions: actors.NewRegistry[ua.NodeID, *Session](ua.NodeID.Hash),
 	}
 	s.meter.init()
+	s.initAccess()
 	s.base, s.stop = context.WithCancel(context.Background())
 	return s
 }
@@ -120,7 +126,7 @@ func (s *Service) open(x *exchange, b *channelactor.Batch, req channelactor.Requ
 		x.conv = new(conversation)
 		x.channel.Local = x.conv
 	}
-	x.session, x.entry, x.id, x.raw, x.owned = nil, &unknownEntry, req.ID, req.Body, req.Owned
+	x.session, x.rights, x.entry, x.id, x.raw, x.owned = nil, nil, &unknownEntry, req.ID, req.Body, req.Owned
 	x.header = ua.RequestHeader{}
 	x.now, x.late = b.Now(), false
 }
@@ -142,7 +148,7 @@ func (x *exchange) close() {
 		x.publish = ua.PublishRequest{}
 	}
 	clear(x.write.NodesToWrite) // values of clients are not kept alive
-	x.service, x.batch, x.channel, x.conv, x.session, x.raw = nil, nil, nil, nil, nil, nil
+	x.service, x.batch, x.channel, x.conv, x.session, x.rights, x.raw = nil, nil, nil, nil, nil, nil, nil
 	x.header, x.operation = ua.RequestHeader{}, ua.ReadValueID{}
 	x.body.Reset(nil, nil)
 }
@@ -212,7 +218,7 @@ func (s *Service) authorize(x *exchange) ua.StatusCode {
 	}
 	session.touch(x.now)
 	x.conv.last = session
-	x.session = session
+	x.session, x.rights = session, bound.rights
 	return ua.Good
 }
 

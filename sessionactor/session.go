@@ -7,6 +7,7 @@ import (
 	"unique"
 
 	"github.com/uahive/uahive/actors"
+	"github.com/uahive/uahive/addrspace"
 	"github.com/uahive/uahive/channelactor"
 	"github.com/uahive/uahive/codec/ua"
 	"github.com/uahive/uahive/codec/uasc"
@@ -60,6 +61,7 @@ type binding struct {
 	active  bool
 	user    *User
 	locales []string
+	rights  *addrspace.Rights
 }
 
 // message is what a session's mailbox takes.
@@ -79,7 +81,9 @@ const (
 	messageClose
 	messageChannelClosed
 	messageExpel
-	messageIdle // it may have been silent for too long
+	messageIdle    // it may have been silent for too long
+	messageRegrant // the rules of roles changed
+	messageRecheck // permissions of nodes changed
 )
 
 // ID returns the session's NodeId, which is no secret.
@@ -202,6 +206,10 @@ func (s *Session) handle(m message) {
 		}
 		s.expire()
 		s.waitOn()
+	case messageRegrant:
+		s.regrant()
+	case messageRecheck:
+		s.recheck()
 	case messageExpel:
 		if bound := s.bound.Load(); bound != nil && !bound.active {
 			s.end(endExpelled, true)

@@ -271,6 +271,7 @@ func (s *Session) finishActivation(a *activation) {
 		channel: channel, conv: a.call.conv, active: true,
 		user: a.user, locales: locales,
 	}
+	s.grant(after)
 	moved := before.channel != channel
 	if !before.active || moved {
 		channel.Acquire()

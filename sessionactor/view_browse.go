@@ -16,7 +16,7 @@ func browse(x *exchange) {
 		x.fault(code)
 		return
 	}
-	if code := x.service.checkBrowse(req); code != ua.Good {
+	if code := x.service.checkBrowse(x.rights, req); code != ua.Good {
 		x.fault(code)
 		return
 	}
@@ -29,7 +29,7 @@ func browse(x *exchange) {
 	start, most := len(dst), x.channel.MaxResponse()
 	first := x.session.firstPoint()
 	for i := range req.NodesToBrowse {
-		cursor, code := x.service.cursor(&req.NodesToBrowse[i], req.RequestedMaxReferencesPerNode)
+		cursor, code := x.service.cursor(x.rights, &req.NodesToBrowse[i], req.RequestedMaxReferencesPerNode)
 		if x.overtime(i, 8) {
 			code = ua.BadTimeout
 		}
@@ -50,10 +50,10 @@ func browse(x *exchange) {
 	}
 }
 
-func (s *Service) checkBrowse(req *ua.BrowseRequest) ua.StatusCode {
+func (s *Service) checkBrowse(rights *addrspace.Rights, req *ua.BrowseRequest) ua.StatusCode {
 	if view := &req.View; !view.ViewID.IsNull() {
 		node := s.config.Space.Node(view.ViewID)
-		if node == nil || node.Class() != ua.NodeClassView {
+		if node == nil || node.Class() != ua.NodeClassView || !rights.May(node, ua.PermissionTypeBrowse) {
 			return ua.BadViewIDUnknown
 		}
 		if view.Timestamp != 0 && view.ViewVersion != 0 {
@@ -73,6 +73,7 @@ func (s *Service) checkBrowse(req *ua.BrowseRequest) ua.StatusCode {
 // keeps: a snapshot of the references, so that paging sees neither doubles nor
 // holes while nodes come and go.
 type cursor struct {
+	node   *addrspace.Node // nil where only a manager knows it
 	refs   addrspace.Refs
 	extra  []ua.ReferenceDescription // of a manager, after the node's own
 	pos    int                       // in refs, then in extra
@@ -81,7 +82,7 @@ type cursor struct {
 }
 
 // cursor checks a BrowseDescription and starts at its first reference.
-func (s *Service) cursor(d *ua.BrowseDescription, requested uint32) (c cursor, code ua.StatusCode) {
+func (s *Service) cursor(rights *addrspace.Rights, d *ua.BrowseDescription, requested uint32) (c cursor, code ua.StatusCode) {
 	if d.BrowseDirection < ua.BrowseDirectionForward || d.BrowseDirection > ua.BrowseDirectionBoth {
 		return c, ua.BadBrowseDirectionInvalid
 	}
@@ -93,11 +94,15 @@ func (s *Service) cursor(d *ua.BrowseDescription, requested uint32) (c cursor, c
 	if !ok {
 		return c, ua.BadReferenceTypeIDInvalid
 	}
-	return cursor{refs: node.References(), filter: filterOf(d, types), most: s.pageSize(requested)}, ua.Good
+	if code := rights.Check(node, ua.PermissionTypeBrowse); code != ua.Good {
+		return c, code
+	}
+	return cursor{node: node, refs: node.References(), filter: filterOf(rights, d, types), most: s.pageSize(requested)}, ua.Good
 }
 
-func filterOf(d *ua.BrowseDescription, types *addrspace.ReferenceTypes) addrspace.Filter {
+func filterOf(rights *addrspace.Rights, d *ua.BrowseDescription, types *addrspace.ReferenceTypes) addrspace.Filter {
 	return addrspace.Filter{
+		Rights:    rights,
 		Direction: d.BrowseDirection, Types: types,
 		Classes: ua.NodeClass(d.NodeClassMask), Mask: ua.BrowseResultMask(d.ResultMask),
 	}

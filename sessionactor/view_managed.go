@@ -52,12 +52,13 @@ func (s *Service) appendManaged(ctx context.Context, dst []byte, r *deferred, re
 	dst = codec.AppendInt32(dst, int32(len(req.NodesToBrowse)))
 	most := r.channel.MaxResponse()
 	for i := range req.NodesToBrowse {
-		c, code := s.cursor(&req.NodesToBrowse[i], req.RequestedMaxReferencesPerNode)
+		rights := r.session.rights()
+		c, code := s.cursor(rights, &req.NodesToBrowse[i], req.RequestedMaxReferencesPerNode)
 		if answer := answers[i]; answer != nil {
 			switch {
 			case code == ua.BadNodeIDUnknown && answer.Result == ua.Good:
 				// The node is the manager's alone.
-				c, code = s.filterOnly(&req.NodesToBrowse[i], req.RequestedMaxReferencesPerNode)
+				c, code = s.filterOnly(rights, &req.NodesToBrowse[i], req.RequestedMaxReferencesPerNode)
 			case code == ua.BadNodeIDUnknown:
 				code = answer.Result
 			}
@@ -106,12 +107,15 @@ func (s *Service) askBrowsers(ctx context.Context, req *ua.BrowseRequest) []*add
 }
 
 // filterOnly is cursor for a node that is not in the space.
-func (s *Service) filterOnly(d *ua.BrowseDescription, requested uint32) (c cursor, code ua.StatusCode) {
+func (s *Service) filterOnly(rights *addrspace.Rights, d *ua.BrowseDescription, requested uint32) (c cursor, code ua.StatusCode) {
+	if code := rights.CheckAbsent(d.NodeID.Namespace(), ua.PermissionTypeBrowse); code != ua.Good {
+		return c, code
+	}
 	types, ok := s.config.Space.ReferenceTypes(d.ReferenceTypeID, d.IncludeSubtypes)
 	if !ok {
 		return c, ua.BadReferenceTypeIDInvalid
 	}
-	return cursor{filter: filterOf(d, types), most: s.pageSize(requested)}, ua.Good
+	return cursor{filter: filterOf(rights, d, types), most: s.pageSize(requested)}, ua.Good
 }
 
 // filterExtra keeps the references of a manager that fit, with the fields that
@@ -125,12 +129,23 @@ func (s *Service) filterExtra(refs []ua.ReferenceDescription, c *cursor) []ua.Re
 		if t := s.config.Space.Node(ref.ReferenceTypeID); t == nil || !c.filter.Types.Has(t) {
 			continue
 		}
-		if !c.filter.WantsClass(ref.NodeClass) {
+		if !c.filter.WantsClass(ref.NodeClass) || !s.mayBrowse(c.filter.Rights, &ref.NodeID) {
 			continue
 		}
 		kept = append(kept, mask(ref, c.filter.Mask))
 	}
 	return kept
+}
+
+// mayBrowse reports whether the target of a manager's reference may be seen.
+func (s *Service) mayBrowse(rights *addrspace.Rights, target *ua.ExpandedNodeID) bool {
+	if target.ServerIndex != 0 || target.NamespaceURI != "" {
+		return true // of another server
+	}
+	if node := s.config.Space.Node(target.NodeID); node != nil {
+		return rights.May(node, ua.PermissionTypeBrowse)
+	}
+	return rights.CheckAbsent(target.NodeID.Namespace(), ua.PermissionTypeBrowse) == ua.Good
 }
 
 // mask clears the fields that were not asked for.

@@ -33,7 +33,14 @@ func browseNext(x *exchange) {
 			dst = appendBrowseFailure(dst, ua.BadContinuationPointInvalid)
 		case req.ReleaseContinuationPoints:
 			dst = appendBrowseFailure(dst, ua.Good) // no references, no point
+		case cursor.node != nil && !x.rights.May(cursor.node, ua.PermissionTypeBrowse):
+			// The user, or its rights, may be others than when the browse began.
+			dst = appendBrowseFailure(dst, x.rights.Check(cursor.node, ua.PermissionTypeBrowse))
+		case len(cursor.extra) > 0 && cursor.filter.Rights != x.rights:
+			// What a manager told was for somebody else, and it is not asked again.
+			dst = appendBrowseFailure(dst, ua.BadContinuationPointInvalid)
 		default:
+			cursor.filter.Rights = x.rights
 			dst = x.session.appendBrowse(dst, cursor)
 		}
 		if len(dst)-start > most {

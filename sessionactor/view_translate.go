@@ -28,7 +28,7 @@ func translateBrowsePaths(x *exchange) {
 	for i := range req.BrowsePaths {
 		result := ua.BrowsePathResult{StatusCode: ua.BadTimeout}
 		if !x.overtime(i, 1) {
-			result.Targets, result.StatusCode = x.service.follow(&req.BrowsePaths[i])
+			result.Targets, result.StatusCode = x.service.follow(x.rights, &req.BrowsePaths[i])
 		}
 		if dst = result.AppendTo(dst); len(dst)-start > most {
 			x.batch.Drop(dst)
@@ -41,8 +41,9 @@ func translateBrowsePaths(x *exchange) {
 
 // follow walks one relative path, breadth first and without recursion. The
 // nodes reached at each step are a set, and their number is bounded, so that a
-// path cannot multiply by bouncing forward and back.
-func (s *Service) follow(path *ua.BrowsePath) ([]ua.BrowsePathTarget, ua.StatusCode) {
+// path cannot multiply by bouncing forward and back. What the user may not browse
+// is not there for it, at no step.
+func (s *Service) follow(rights *addrspace.Rights, path *ua.BrowsePath) ([]ua.BrowsePathTarget, ua.StatusCode) {
 	elements := path.RelativePath.Elements
 	switch {
 	case len(elements) == 0:
@@ -54,6 +55,9 @@ func (s *Service) follow(path *ua.BrowsePath) ([]ua.BrowsePathTarget, ua.StatusC
 	if start == nil {
 		return nil, ua.BadNodeIDUnknown
 	}
+	if code := rights.Check(start, ua.PermissionTypeBrowse); code != ua.Good {
+		return nil, code
+	}
 	for i := range elements {
 		// A RelativePath may end without a name, but not in this service
 		// (Part 4, 5.9.4.2).
@@ -63,7 +67,7 @@ func (s *Service) follow(path *ua.BrowsePath) ([]ua.BrowsePathTarget, ua.StatusC
 	}
 	reached := []*addrspace.Node{start}
 	for i := range elements {
-		next, code := s.step(reached, &elements[i])
+		next, code := s.step(rights, reached, &elements[i])
 		if code != ua.Good {
 			return nil, code
 		}
@@ -79,7 +83,7 @@ func (s *Service) follow(path *ua.BrowsePath) ([]ua.BrowsePathTarget, ua.StatusC
 	return targets, ua.Good
 }
 
-func (s *Service) step(from []*addrspace.Node, e *ua.RelativePathElement) ([]*addrspace.Node, ua.StatusCode) {
+func (s *Service) step(rights *addrspace.Rights, from []*addrspace.Node, e *ua.RelativePathElement) ([]*addrspace.Node, ua.StatusCode) {
 	types, ok := s.config.Space.ReferenceTypes(e.ReferenceTypeID, e.IncludeSubtypes)
 	if !ok {
 		return nil, ua.BadNoMatch
@@ -92,7 +96,7 @@ func (s *Service) step(from []*addrspace.Node, e *ua.RelativePathElement) ([]*ad
 	seen := make(map[*addrspace.Node]struct{})
 	for _, node := range from {
 		for target := range node.Named(e.TargetName, direction, types) {
-			if _, dup := seen[target]; dup {
+			if _, dup := seen[target]; dup || !rights.May(target, ua.PermissionTypeBrowse) {
 				continue
 			}
 			if len(found) >= s.limits.PathTargets {

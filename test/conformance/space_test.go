@@ -161,6 +161,16 @@ func readAttributes(t *testing.T, s *rawpeer.Session, found map[ua.NodeID][]ua.R
 				what := fmt.Sprintf("%v %v, attribute %d", classes[node], node, a)
 				switch want, typed := types[a]; {
 				case dv.Status == ua.BadAttributeIDInvalid:
+				case a == ua.AttributeIDRolePermissions:
+					// Of the standard's nodes only administrators may read it.
+					if dv.Status != ua.BadUserAccessDenied && dv.Status != ua.BadSecurityModeInsufficient {
+						t.Errorf("%s: %v for an anonymous user", what, dv.Status)
+					}
+				case a == ua.AttributeIDValue && dv.Status == ua.BadSecurityModeInsufficient:
+					restrictions, _ := ua.As[uint16](of[ua.AttributeIDAccessRestrictions-1].Value)
+					if ua.AccessRestrictionType(restrictions)&ua.AccessRestrictionTypeEncryptionRequired == 0 {
+						t.Errorf("%s: %v without a restriction", what, dv.Status)
+					}
 				case a == ua.AttributeIDValue && ofOthers[node]:
 					if dv.Status != ua.BadUserAccessDenied {
 						t.Errorf("%s: %v for an anonymous user", what, dv.Status)
