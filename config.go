@@ -67,6 +67,15 @@ type Config struct {
 	// Refused logins are slowed down, see [sessionactor.Limits] under BadLogins.
 	Authenticate func(ctx context.Context, c Credentials) (*User, error)
 
+	// Roles say who has which role, beside what Authenticate says: administrators
+	// on an encrypted channel can change them while the server runs. Default: only
+	// Authenticate gives roles, which [User.Roles] has.
+	Roles []RoleMapping
+	// SaveRoles keeps what administrators changed, to be given as Roles when the
+	// program starts again. An error leaves everything as it was; the administrator
+	// is told BadResourceUnavailable, and the log why. nil: a restart forgets it.
+	SaveRoles func(roles []RoleMapping) error
+
 	// Limits bounds what clients can take. Zero fields take their defaults.
 	Limits Limits
 	// Workers is the number of calls into the program's own code that run at
@@ -283,6 +292,9 @@ func (c *Config) check() error {
 	}
 	if c.Limits.ArrayLength < 0 {
 		return &ConfigError{Field: "Limits.ArrayLength", Value: fmt.Sprint(c.Limits.ArrayLength), Instead: "write the number of elements, or 0 for 1 Mi"}
+	}
+	if err := c.checkRoles(); err != nil {
+		return err
 	}
 	if c.Workers < 0 {
 		return &ConfigError{Field: "Workers", Value: fmt.Sprint(c.Workers), Instead: "write the number of calls that may run at once, or 0 for 64"}

@@ -43,6 +43,10 @@ func (n *node) child(name string) node {
 
 // add makes the node that a spec describes below a parent.
 func (n *node) add(operation string, spec addrspace.NodeSpec) {
+	if wrong := n.srv.inherit(&spec); wrong != nil {
+		n.refuse(&ModelError{Operation: operation, Path: n.path, Problem: wrong.problem, Instead: wrong.instead})
+		return
+	}
 	at, err := n.srv.space.AddNode(spec)
 	if err != nil {
 		n.refuse(&ModelError{

@@ -46,6 +46,7 @@ type Server struct {
 	start    time.Time
 	herald   herald
 	model    model           // what the typed API keeps; it has a lock of its own
+	defaults sync.Mutex      // serialises changes of namespaces' default permissions
 	life     context.Context // ends with Close
 	end      context.CancelFunc
 
@@ -81,6 +82,12 @@ func New(config Config) (*Server, error) {
 		return nil, fmt.Errorf("uahive: loading namespace 0: %w", err)
 	}
 	s.assemble(limits)
+	if err := s.sessions.BindRoles(); err != nil {
+		return nil, fmt.Errorf("uahive: the roles of Config.Roles: %w", err)
+	}
+	if err := s.secureNamespaceZero(); err != nil {
+		return nil, fmt.Errorf("uahive: the permissions of namespace 0: %w", err)
+	}
 	s.bindServerObject()
 	return s, nil
 }
@@ -118,6 +125,7 @@ func (s *Server) assemble(limits Limits) {
 	s.sessions = sessionactor.New(sessionactor.Config{
 		Hooks: s.herald.ofSessions(),
 		Space: s.space, Subscriptions: s.subs, PKI: s.pki, Endpoints: endpoints, Authenticate: s.config.authenticator(),
+		Roles: s.config.Roles, SaveRoles: s.config.SaveRoles,
 		Pool: s.pool, Lane: s.lane, Group: &s.group, Limits: limits.Services,
 		MaxRequestMessage: channelLimits.MaxMessage, Logger: s.log,
 	})

@@ -121,7 +121,9 @@ func (v *Variable[T]) describe(spec *variableSpec, f form, value T) {
 // addProperty adds one of the standard's properties.
 func (n *node) addProperty(operation string, p property) {
 	child := n.child(p.name)
+	grants, restrictions := n.at.OwnAccess()
 	child.add(operation, addrspace.NodeSpec{
+		RolePermissions: readable(grants), AccessRestrictions: restrictions,
 		ID: n.partID(n.at.ID(), p.name), Class: ua.NodeClassVariable, BrowseName: ua.QualifiedName{Name: p.name},
 		Parent: n.at.ID(), ReferenceType: ua.NumericID(0, id.HasProperty), Value: p.value,
 	})
