@@ -228,6 +228,23 @@ func TestTokenIsRenewedAtThreeQuartersOfItsLife(t *testing.T) {
 	}
 }
 
+// A server that gives its tokens little life has them renewed as often as that
+// takes, though nothing else is due in between.
+func TestShortTokensAreRenewedInTime(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPeer(t)
+		p.lifetime = 8 * time.Second
+		cfg := p.secureConfig()
+		cfg.KeepAlive = -1
+		c := p.mustConnect(cfg)
+		defer c.Close(context.Background())
+		time.Sleep(61 * time.Second)
+		if n := c.Stats().Renewals; n != 10 {
+			t.Errorf("%d renewals in 61 s, want one each 6 s", n)
+		}
+	})
+}
+
 // Threat R3: renewing while requests are in flight loses none.
 func TestRenewingBetweenRequestsInFlight(t *testing.T) {
 	bubble(t, func(t *testing.T) {

@@ -30,7 +30,8 @@ type tokenParams struct {
 	security    *uasc.Policy // for the secret or the signature
 	sec         *securing    // of the channel
 	serverNonce []byte
-	clear       bool // Config.AllowClearPassword
+	serverKey   []byte // the server's ephemeral key for a secret; nil where it gave none
+	clear       bool   // Config.AllowClearPassword
 }
 
 // sealSecret protects a password or an issued token as the token policy wants it
@@ -46,6 +47,13 @@ func (p *tokenParams) sealSecret(secret []byte, short bool) (sealed []byte, algo
 	}
 	if p.sec.server == nil {
 		return nil, "", fmt.Errorf("server has no certificate to encrypt for: %w", ua.BadCertificateInvalid)
+	}
+	if p.security.Curve != nil {
+		if p.serverKey == nil || p.sec.local == nil {
+			return nil, "", fmt.Errorf("server gave no ephemeral key to encrypt with under %v: %w", p.security, ua.BadSecurityPolicyRejected)
+		}
+		sealed, err = uasc.SealECCSecret(p.security, p.sec.local.Key, p.sec.local.Chain, p.serverKey, secret, p.serverNonce)
+		return sealed, "", err
 	}
 	if short {
 		sealed, err = uasc.EncryptSecret(p.security, p.sec.server.Key, secret, p.serverNonce)
@@ -183,7 +191,11 @@ func chooseToken(e *ua.EndpointDescription, user Identity) (*ua.UserTokenPolicy,
 		if uri == "" {
 			uri = e.SecurityPolicyURI
 		}
-		if policy, ok := uasc.PolicyByURI(uri); ok && policy.Secure() {
+		policy, ok := uasc.PolicyByURI(uri)
+		if ok && policy.Deprecated && uri != e.SecurityPolicyURI {
+			continue // whoever asks for such an endpoint gets its token policy, and nobody else
+		}
+		if ok && policy.Secure() {
 			return t, policy, nil
 		} else if ok && plain == nil {
 			plain = t

@@ -205,7 +205,13 @@ func (ch *channel) renewed(frame []byte) error {
 	ch.opener.Install(token)
 	ch.mu.Lock()
 	ch.renewal, ch.token, ch.renewAt = nil, token, renewTime(token)
+	next := ch.renewAt
 	ch.mu.Unlock()
+	if ch.arm != nil {
+		// The housekeeper looks again when this answer would have been late, which can
+		// be too late for the next renewal.
+		ch.arm(next.UnixNano())
+	}
 	ch.stats.renewals.Add(1)
 	return nil
 }

@@ -16,6 +16,7 @@ type session struct {
 	id          ua.NodeID
 	authToken   ua.NodeID
 	serverNonce []byte // for the next activation
+	serverKey   []byte // for a secret in it, under the ECC policies
 	timeout     time.Duration
 }
 
@@ -44,6 +45,7 @@ func (c *Client) createSession(ctx context.Context, ch *channel, t *target) (*se
 	if t.sec.local != nil {
 		req.ClientCertificate = t.sec.local.Chain
 	}
+	req.RequestHeader.AdditionalHeader = askForKey(t.sec.policy)
 	var resp ua.CreateSessionResponse
 	if err := ch.call(ctx, c.cfg.timing(ctx), &req, &resp, nil); err != nil {
 		return nil, wrap("CreateSession", err)
@@ -70,10 +72,15 @@ func (c *Client) createSession(ctx context.Context, ch *channel, t *target) (*se
 	if err := checkSessionNonce(t, resp.ServerNonce); err != nil {
 		return nil, wrap("CreateSession", err)
 	}
+	key, err := keyOf(&resp.ResponseHeader.AdditionalHeader, t.sec.policy, t.sec.server)
+	if err != nil {
+		return nil, wrap("CreateSession", err)
+	}
 	s := &session{
 		id:          resp.SessionID.Clone(),
 		authToken:   resp.AuthenticationToken.Clone(),
 		serverNonce: resp.ServerNonce,
+		serverKey:   key,
 		timeout:     c.cfg.SessionTimeout,
 	}
 	// The revised value is a Double from the peer: NaN and infinities fail both.
@@ -104,12 +111,14 @@ func (c *Client) activate(ctx context.Context, ch *channel, t *target, s *sessio
 		security:    security,
 		sec:         t.sec,
 		serverNonce: s.serverNonce,
+		serverKey:   s.serverKey,
 		clear:       c.cfg.AllowClearPassword,
 	})
 	if err != nil {
 		return wrap("ActivateSession", err)
 	}
 	req := ua.ActivateSessionRequest{
+		RequestHeader:      ua.RequestHeader{AdditionalHeader: askForKey(t.sec.policy)},
 		LocaleIDs:          c.cfg.Locales,
 		UserIdentityToken:  token,
 		UserTokenSignature: proof,
@@ -129,5 +138,6 @@ func (c *Client) activate(ctx context.Context, ch *channel, t *target, s *sessio
 		return wrap("ActivateSession", err)
 	}
 	s.serverNonce = resp.ServerNonce
-	return nil
+	s.serverKey, err = keyOf(&resp.ResponseHeader.AdditionalHeader, t.sec.policy, t.sec.server)
+	return wrap("ActivateSession", err)
 }

@@ -23,7 +23,7 @@ func (s *Service) own(c *channelactor.Channel) *pki.Certificate {
 // under a secure policy it is encrypted with that policy, on channels that encrypt
 // as on others; under None it is as it is, and None is announced only where the
 // channel encrypts. Every failure is the same refusal.
-func (s *Service) openSecret(c *channelactor.Channel, policy *uasc.Policy, nonce, data []byte, algorithm string, most int) ([]byte, error) {
+func (s *Service) openSecret(c *channelactor.Channel, policy *uasc.Policy, given challenge, data []byte, algorithm string, most int) ([]byte, error) {
 	if !policy.Secure() {
 		switch {
 		case algorithm != "":
@@ -36,11 +36,16 @@ func (s *Service) openSecret(c *channelactor.Channel, policy *uasc.Policy, nonce
 	own := s.own(c)
 	var secret []byte
 	var err error
-	switch uasc.SecretKindOf(data) {
-	case uasc.RSASecret:
+	switch kind := uasc.SecretKindOf(data); {
+	case policy.Curve != nil && kind != uasc.ECCSecret:
+		return nil, refuseLogin(fmt.Errorf("credential is no EccEncryptedSecret, and the token policy asks for %v", policy))
+	case policy.Curve != nil:
+		peer := c.PeerCertificate()
+		secret, err = uasc.OpenECCSecret(policy, given.key, peer.DER, peer.Key, data, given.nonce)
+	case kind == uasc.RSASecret:
 		// The algorithm stands inside; what the token says is ignored (Part 4, 7.40.4).
-		secret, err = uasc.OpenRSASecret(policy, own.Key, own.DER, data, nonce)
-	case uasc.ECCSecret:
+		secret, err = uasc.OpenRSASecret(policy, own.Key, own.DER, data, given.nonce)
+	case kind == uasc.ECCSecret:
 		return nil, refuseLogin(fmt.Errorf("EccEncryptedSecret under %v", policy))
 	default:
 		switch algorithm {
@@ -50,7 +55,7 @@ func (s *Service) openSecret(c *channelactor.Channel, policy *uasc.Policy, nonce
 		default:
 			return nil, refuseLogin(fmt.Errorf("credential encrypted with %.100q, and the token policy asks for %v", algorithm, policy))
 		}
-		secret, err = uasc.DecryptSecret(policy, own.Key, data, nonce)
+		secret, err = uasc.DecryptSecret(policy, own.Key, data, given.nonce)
 	}
 	if err != nil {
 		return nil, refuseLogin(errors.New("credential cannot be decrypted, or has an old nonce"))

@@ -53,7 +53,7 @@ func proves(token *ua.ExtensionObject) bool {
 // BadIdentityTokenInvalid. From the moment its policy is recognised, a token whose
 // secret is bad is returned with the reason and with a secret that nobody sent:
 // it goes the same way as a wrong password.
-func (s *Service) readToken(c *channelactor.Channel, nonce []byte, req *ua.ActivateSessionRequest) (identityToken, error) {
+func (s *Service) readToken(c *channelactor.Channel, given challenge, req *ua.ActivateSessionRequest) (identityToken, error) {
 	endpoints := s.config.Endpoints
 	switch t := req.UserIdentityToken.Value.(type) {
 	case nil:
@@ -73,14 +73,14 @@ func (s *Service) readToken(c *channelactor.Channel, nonce []byte, req *ua.Activ
 		if err != nil {
 			return identityToken{}, err
 		}
-		return s.readUserName(c, offer.policy, nonce, t)
+		return s.readUserName(c, offer.policy, given, t)
 	case *ua.IssuedIdentityToken:
 		offer, err := endpoints.offered(c, t.PolicyID, IssuedToken)
 		if err != nil {
 			return identityToken{}, err
 		}
 		token := identityToken{kind: IssuedToken, tokenType: offer.IssuedTokenType}
-		token.data, token.refused = s.openSecret(c, offer.policy, nonce, t.TokenData, t.EncryptionAlgorithm, uasc.MaxEncryptedSecret)
+		token.data, token.refused = s.openSecret(c, offer.policy, given, t.TokenData, t.EncryptionAlgorithm, uasc.MaxEncryptedSecret)
 		if token.refused != nil {
 			token.data = []byte(rand.Text())
 		}
@@ -90,13 +90,13 @@ func (s *Service) readToken(c *channelactor.Channel, nonce []byte, req *ua.Activ
 		if err != nil {
 			return identityToken{}, err
 		}
-		return s.readCertificate(c, offer.policy, nonce, t, req.UserTokenSignature)
+		return s.readCertificate(c, offer.policy, given.nonce, t, req.UserTokenSignature)
 	default:
 		return identityToken{}, fmt.Errorf("identity token %T is not supported: %w", t, ua.BadIdentityTokenInvalid)
 	}
 }
 
-func (s *Service) readUserName(c *channelactor.Channel, policy *uasc.Policy, nonce []byte, t *ua.UserNameIdentityToken) (identityToken, error) {
+func (s *Service) readUserName(c *channelactor.Channel, policy *uasc.Policy, given challenge, t *ua.UserNameIdentityToken) (identityToken, error) {
 	if t.UserName == "" {
 		return identityToken{}, fmt.Errorf("empty user name: %w", ua.BadIdentityTokenInvalid)
 	}
@@ -106,7 +106,7 @@ func (s *Service) readUserName(c *channelactor.Channel, policy *uasc.Policy, non
 		token.name = cut(t.UserName, maxUserName)
 		token.refused = refuseLogin(fmt.Errorf("user name of %d bytes", len(t.UserName)))
 	} else {
-		secret, token.refused = s.openSecret(c, policy, nonce, t.Password, t.EncryptionAlgorithm, uasc.MaxSecretLength)
+		secret, token.refused = s.openSecret(c, policy, given, t.Password, t.EncryptionAlgorithm, uasc.MaxSecretLength)
 	}
 	if token.refused != nil {
 		secret = []byte(rand.Text())

@@ -35,7 +35,7 @@ type Session struct {
 	queue       *publishloop.Queue
 
 	// Owned by the session's goroutine.
-	nonce     []byte // the last server nonce, consumed by the next activation
+	given     challenge // the last one, consumed by the next activation
 	activity  *activation
 	backlog   []*activation
 	timer     *time.Timer           // posts messageIdle

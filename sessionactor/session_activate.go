@@ -20,13 +20,16 @@ type activation struct {
 	request *ua.ActivateSessionRequest
 
 	// Decided on the session's goroutine before it starts.
-	nonce []byte
+	given challenge
 	bound *binding
 	begun time.Time
 
 	// Result.
 	err  error
 	user *User
+	// The key for the secret of the next activation, and what brings it.
+	nextKey    *uasc.Share
+	additional ua.ExtensionObject
 }
 
 // activateSession serves ActivateSession (Part 4, 5.7.3).
@@ -53,7 +56,7 @@ func (s *Session) startActivation() {
 	for s.activity == nil && len(s.backlog) > 0 {
 		a := s.backlog[0]
 		s.backlog = s.backlog[1:]
-		a.bound, a.nonce, a.begun = s.bound.Load(), s.nonce, time.Now()
+		a.bound, a.given, a.begun = s.bound.Load(), s.given, time.Now()
 		if a.bound == nil {
 			a.call.fault(ua.BadSessionIDInvalid)
 			continue
@@ -145,7 +148,12 @@ func (s *Session) prove(a *activation) {
 	if a.err = s.verifyClient(a); a.err != nil {
 		return
 	}
-	token, err := s.service.readToken(a.call.channel, a.nonce, a.request)
+	var err error
+	if a.nextKey, a.additional, err = s.service.newEphemeral(a.call.channel, &a.request.RequestHeader.AdditionalHeader); err != nil {
+		a.err = fmt.Errorf("signing an ephemeral key: %w: %w", ua.BadInternalError, err)
+		return
+	}
+	token, err := s.service.readToken(a.call.channel, a.given, a.request)
 	if a.err = err; err != nil {
 		return
 	}
@@ -211,7 +219,7 @@ func (s *Session) verifyClient(a *activation) error {
 	}
 	own := s.service.own(a.call.channel)
 	peer := a.call.channel.PeerCertificate()
-	if err := uasc.VerifyNonce(policy, peer.Key, a.request.ClientSignature, own.Chain, a.nonce); err != nil {
+	if err := uasc.VerifyNonce(policy, peer.Key, a.request.ClientSignature, own.Chain, a.given.nonce); err != nil {
 		return ua.BadApplicationSignatureInvalid
 	}
 	return nil
@@ -296,7 +304,7 @@ func (s *Session) finishActivation(a *activation) {
 	if s.firstBind != nil {
 		s.firstBind, s.unused = nil, s.lastSeen.Load()+1
 	}
-	s.nonce = newNonce()
+	s.given = challenge{newNonce(), a.nextKey}
 	if _, ends := after.untilExpiry(); ends {
 		s.waitOn()
 	}
@@ -308,7 +316,8 @@ func (s *Session) finishActivation(a *activation) {
 	}
 	s.service.visits.Line(channel.PeerHost()).Stringer("session", s.id).Str("user", quoted(a.user.Name)).
 		Bool("new_channel", moved).Msg("session activated")
-	resp := &ua.ActivateSessionResponse{ServerNonce: s.nonce}
+	resp := &ua.ActivateSessionResponse{ServerNonce: s.given.nonce}
+	resp.ResponseHeader.AdditionalHeader = a.additional
 	a.call.respond(resp, &resp.ResponseHeader)
 }
 

@@ -108,7 +108,14 @@ func (s *Service) create(r *deferred, req *ua.CreateSessionRequest) {
 		r.fault(ua.BadInternalError)
 		return
 	}
-	session, code := s.add(r, req, nonce)
+	given := challenge{nonce: nonce}
+	given.key, resp.ResponseHeader.AdditionalHeader, err = s.newEphemeral(r.channel, &req.RequestHeader.AdditionalHeader)
+	if err != nil {
+		s.log.Error().Err(err).Msg("signing an ephemeral key failed")
+		r.fault(ua.BadInternalError)
+		return
+	}
+	session, code := s.add(r, req, given)
 	s.auditCreate(r.channel, r.arrived, req, session, code)
 	if code == ua.BadTooManySessions {
 		r.busy(code, actors.Spread(retryFull))
@@ -125,7 +132,7 @@ func (s *Service) create(r *deferred, req *ua.CreateSessionRequest) {
 }
 
 // add registers a new session, bound to its channel and not yet activated.
-func (s *Service) add(r *deferred, req *ua.CreateSessionRequest, nonce []byte) (*Session, ua.StatusCode) {
+func (s *Service) add(r *deferred, req *ua.CreateSessionRequest, given challenge) (*Session, ua.StatusCode) {
 	number := s.numbers.Add(1)
 	session := &Session{
 		service: s, number: number,
@@ -140,7 +147,7 @@ func (s *Service) add(r *deferred, req *ua.CreateSessionRequest, nonce []byte) (
 		created:     time.Now(),
 		maxResponse: req.MaxResponseMessageSize,
 		mailbox:     actors.NewMailbox[message](0),
-		nonce:       nonce,
+		given:       given,
 		firstBind:   r.channel,
 	}
 	if session.name == "" {

@@ -53,13 +53,10 @@ func VerifyNonce(p *Policy, pub crypto.PublicKey, sig ua.SignatureData, certific
 // EncryptSecret encrypts a password for a UserNameIdentityToken in the format
 // that the RSA policies share (Part 4, 7.40.2.2): a length, the secret and the
 // server's last nonce, in blocks for the server certificate's key. p is the
-// user token policy's, not None; its EncryptionURI goes into the token.
+// user token policy's, one of RSA; its EncryptionURI goes into the token.
 func EncryptSecret(p *Policy, pub crypto.PublicKey, secret, serverNonce []byte) ([]byte, error) {
 	if len(secret) > MaxSecretLength {
 		return nil, errSecretTooLong
-	}
-	if p.padding != paddingOAEP {
-		return nil, errPolicy // rsa-1_5 cannot be decrypted safely here, see DecryptSecret
 	}
 	plain := make([]byte, 0, 4+len(secret)+len(serverNonce))
 	plain = binary.LittleEndian.AppendUint32(plain, uint32(len(secret)+len(serverNonce)))
