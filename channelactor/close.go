@@ -98,17 +98,19 @@ func (c *Channel) limitWrite(t time.Time) error {
 	return err
 }
 
-// sayError sends the Error message of the reason, as the last thing the peer gets.
-func (c *Channel) sayError() {
+// sayError sends the Error message of the reason, as the last thing the peer gets. It reports whether it
+// has left.
+func (c *Channel) sayError() bool {
 	reason := c.reason.Load()
 	if reason == nil || reason.Status == ua.Good {
-		return
+		return false
 	}
 	c.sendMu.Lock()
 	defer c.sendMu.Unlock()
-	if c.unsent == nil && c.sending == nil {
-		_ = c.write((&uasc.ErrorMessage{Code: reason.Status, Reason: RetryHint(reason.RetryAfter)}).AppendTo(nil))
+	if c.unsent != nil || c.sending != nil {
+		return false
 	}
+	return c.write((&uasc.ErrorMessage{Code: reason.Status, Reason: RetryHint(reason.RetryAfter)}).AppendTo(nil)) == nil
 }
 
 func (c *Channel) logEnd() {

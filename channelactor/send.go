@@ -164,12 +164,15 @@ func (c *Channel) act() {
 // farewell sends what is left and why the channel ends, and closes the connection.
 func (c *Channel) farewell() {
 	c.flush()
-	c.sayError()
+	told := c.sayError()
 	if left := c.outbox.close(); left != nil {
 		for _, p := range left.list {
 			p.release()
 		}
 		left.release()
+	}
+	if told {
+		c.drain()
 	}
 	c.sock.conn.Close()
 	c.dropUnsent()

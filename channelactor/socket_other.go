@@ -11,3 +11,6 @@ func isTransient(error) bool { return false }
 
 // gone is not known on this system.
 func (s *socket) gone() bool { return false }
+
+// discard does nothing.
+func (s *socket) discard(*int) error { return nil }

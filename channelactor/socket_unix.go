@@ -7,6 +7,8 @@ import (
 	"io"
 	"net"
 	"syscall"
+
+	"github.com/uahive/uahive/codec"
 )
 
 // poll arranges reads and writes that wait in the runtime's poller without a
@@ -62,6 +64,34 @@ func (s *socket) writeOnce(fd uintptr) bool {
 		}
 	}
 	return true
+}
+
+// discard reads and drops what comes, until the peer has closed, the deadline has passed, or more than left
+// has come. It holds no buffer while it waits.
+func (s *socket) discard(left *int) error {
+	var failed error
+	err := s.raw.Read(func(fd uintptr) bool {
+		buf := codec.GetBuffer(narrowSize)
+		defer buf.Release()
+		for *left > 0 {
+			n, err := readNow(fd, buf.B[:cap(buf.B)])
+			switch {
+			case err == nil && n > 0:
+				*left -= n
+			case err == nil:
+				failed = io.EOF
+				return true
+			case errors.Is(err, syscall.EINTR):
+			case errors.Is(err, syscall.EAGAIN):
+				return false
+			default:
+				failed = err
+				return true
+			}
+		}
+		return true
+	})
+	return errors.Join(err, failed)
 }
 
 // isTransient reports whether accept may succeed later: no descriptors or
