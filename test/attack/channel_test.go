@@ -172,13 +172,13 @@ func TestThreat_S5_S6_S7_Sequence(t *testing.T) {
 	if code := s.Result(readState()); code != ua.Good {
 		t.Fatal(code)
 	}
-	before := x.server.Stats().Sessions
+	before := x.settled()
 	again := x.bare()
 	again.Conn.Write(tape.sent.Bytes())
 	if code := again.Refusal(); !code.IsBad() {
 		t.Errorf("replayed conversation: %v", code)
 	}
-	if after := x.server.Stats().Sessions; after.Created != before.Created || after.Requests != before.Requests {
+	if after := x.settled(); after.Created != before.Created || after.Requests != before.Requests {
 		t.Errorf("the replay did something: %+v, %+v", before, after)
 	}
 }
@@ -264,6 +264,7 @@ func TestThreat_S10_RenewalFlood(t *testing.T) {
 func TestThreat_S11_HandshakeFlood(t *testing.T) {
 	x := newTarget(t, onTCP)
 	x.watch()
+	m := measure()
 	config := x.secure(uasc.Basic256Sha256, uasc.ModeSignAndEncrypt)
 	stop := make(chan struct{})
 	var flood sync.WaitGroup
@@ -318,6 +319,7 @@ func TestThreat_S11_HandshakeFlood(t *testing.T) {
 	if n := x.server.Stats().Channels.RefusedSecurity; n < 16 {
 		t.Errorf("%d refused", n)
 	}
+	m.check(t, 100, 20)
 }
 
 // Client nonces of a wrong length are refused, and none is remembered.

@@ -111,6 +111,7 @@ func TestThreat_R3_RenewalsInFlight(t *testing.T) {
 func TestThreat_R4_SubscriptionStorm(t *testing.T) {
 	x := newTarget(t, onTCP, users, func(c *uahive.Config) { c.Limits.Subscriptions.MaxLifetime = time.Second })
 	x.watch()
+	m := measure()
 	config := x.secure(uasc.Basic256Sha256, uasc.ModeSignAndEncrypt)
 	var (
 		mu   sync.Mutex
@@ -181,6 +182,7 @@ func TestThreat_R4_SubscriptionStorm(t *testing.T) {
 		n := x.server.Stats()
 		return n.Subscriptions.Subscriptions <= 1 && n.Goroutines["subscription"] <= 1 && n.Subscriptions.MonitoredItems <= canaryItems
 	})
+	m.check(t, 150, 20)
 }
 
 // A server that is closed in the middle of everything ends in time and leaves

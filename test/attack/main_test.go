@@ -9,6 +9,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/uahive/uahive/codec"
+	"github.com/uahive/uahive/test/internal/rawpeer"
 )
 
 // serverPKI is the folder of the certificate that all servers of this package
@@ -28,6 +29,7 @@ func scale(usual, real int) int {
 
 func TestMain(m *testing.M) {
 	codec.CheckBuffers(true)
+	rawpeer.Inspect = inspect
 	dir, err := os.MkdirTemp("", "attack")
 	if err != nil {
 		panic(err)

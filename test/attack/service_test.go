@@ -171,6 +171,7 @@ func TestThreat_V4_BouncingPaths(t *testing.T) {
 			Parent: folder.ID(), ReferenceType: ua.NumericID(0, id.Organizes),
 		})
 	}
+	m := measure()
 	s := x.open().Session()
 	down := ua.RelativePathElement{IncludeSubtypes: true, TargetName: ua.QualifiedName{NamespaceIndex: 2, Name: "Same"}}
 	up := ua.RelativePathElement{IncludeSubtypes: true, IsInverse: true, TargetName: ua.QualifiedName{NamespaceIndex: 2, Name: "Folder"}}
@@ -191,6 +192,7 @@ func TestThreat_V4_BouncingPaths(t *testing.T) {
 		t.Errorf("four requests took %v", d)
 	}
 	s.Result(readState())
+	m.check(t, 150, 20)
 }
 
 // What is written is a copy, of every type and on every way, and what may not be
@@ -479,6 +481,7 @@ func TestThreat_V16_Log(t *testing.T) {
 func TestThreat_V12_RepeatedWork(t *testing.T) {
 	x := newTarget(t, onTCP, func(c *uahive.Config) { c.Limits.Services.ServeTime = 500 * time.Millisecond })
 	x.watch()
+	m := measure()
 	s := rawpeer.Connect(t, x.dial(), x.secure(uasc.Basic256Sha256, uasc.ModeSign)).Session()
 	sub := subscribe(s, 60_000)
 	items := slices.Repeat([]ua.MonitoredItemCreateRequest{item(node(1))}, 10_000)
@@ -505,4 +508,5 @@ func TestThreat_V12_RepeatedWork(t *testing.T) {
 			t.Errorf("%s took %v", name, d)
 		}
 	}
+	m.check(t, 200, 100) // 50,000 items
 }

@@ -386,6 +386,7 @@ func TestThreat_U5_SlowAuthenticator(t *testing.T) {
 		}
 	})
 	x.watch()
+	m := measure()
 	s := x.open().Session()
 	config := x.secure(uasc.Basic256Sha256, uasc.ModeSignAndEncrypt)
 	p := rawpeer.Connect(t, x.dial(), config)
@@ -408,4 +409,5 @@ func TestThreat_U5_SlowAuthenticator(t *testing.T) {
 	if slowest > 1500*time.Millisecond && !raceEnabled {
 		t.Errorf("a call took %v", slowest)
 	}
+	m.check(t, 100, 20)
 }

@@ -28,6 +28,7 @@ func TestThreat_T1_HalfOpenConnections(t *testing.T) {
 		c.Limits.Channels.IdleTimeout, c.Limits.Services.ActivationTimeout = time.Second, time.Second
 	})
 	x.watch()
+	m := measure()
 	base := x.server.Stats()
 	hello := uasc.Limits{}.Hello("opc.tcp://localhost:4840")
 	frame := hello.AppendTo(nil)
@@ -78,6 +79,7 @@ func TestThreat_T1_HalfOpenConnections(t *testing.T) {
 	if n := x.server.Stats().Channels.TimedOut; n < uint64(4*each) {
 		t.Errorf("%d connections missed a deadline", n)
 	}
+	m.check(t, scale(100, 500), scale(20, 200)) // the peers themselves are kept until the test ends
 }
 
 // At the limit of connections those without a session make room, and those with

@@ -40,6 +40,11 @@ type Config struct {
 	Patience time.Duration
 }
 
+// Inspect, if a test's main function sets it, sees everything that peers are told:
+// each answer with its bytes, and each Error message as bytes alone. It must not
+// keep the bytes.
+var Inspect func(t testing.TB, answer ua.Structure, raw []byte)
+
 // Peer is one connection.
 type Peer struct {
 	Conn   net.Conn
@@ -274,6 +279,9 @@ func (p *Peer) tryFrame() ([]byte, error) {
 	}
 	b := p.partial
 	p.partial = nil
+	if Inspect != nil && string(b[:3]) == "ERR" {
+		Inspect(p.t, nil, b)
+	}
 	return b, nil
 }
 
@@ -399,6 +407,9 @@ func (p *Peer) decode(body []byte) ua.Structure {
 	}
 	if d.Remaining() > 0 {
 		p.t.Fatalf("%T has %d bytes too many", m, d.Remaining())
+	}
+	if Inspect != nil {
+		Inspect(p.t, m, body)
 	}
 	return m
 }
