@@ -87,6 +87,24 @@ type Config struct {
 	ShutdownDelay time.Duration
 	// Hooks are told what becomes of connections, sessions and subscriptions.
 	Hooks Hooks
+	// Auditing keeps an audit trail: who opened channels and sessions, whose login or
+	// certificate was refused, who wrote what and called which method (Part 4, 6.5).
+	// Clients with the role SecurityAdmin get it as events of the Server object, on
+	// channels that encrypt; the log has a line about all but writes and calls, with a
+	// share for each host; the property Server.Auditing is true. Secrets are no part of
+	// it, see also [SecretArguments]. One host has 100 refusals recorded in a second;
+	// what is above that is counted in [Stats].Audit.
+	//
+	// It is off unless asked for. It makes an event of each Write and Call as soon as any
+	// client listens for events of any kind, and it names users and what they do, of
+	// which a program should know that it does. Setting Audit switches it on, too.
+	Auditing bool
+	// Audit is told each entry of the audit trail, to be kept where a client cannot
+	// change it. A goroutine of its own calls it, in the order of the entries, and the
+	// server does not wait: when 16,384 entries or 64 MiB of them are behind, further
+	// ones are dropped and counted in [Stats].AuditDropped. [Server.Close] returns after
+	// the last entry was told.
+	Audit func(AuditEntry)
 	// Logger gets life-cycle events and refusals. Default: none. Give it a level:
 	// a refused client is a warning.
 	Logger zerolog.Logger
@@ -229,6 +247,7 @@ func (c Config) withDefaults() (Config, error) {
 		c.Security = SecurePolicies()
 	}
 	c.withIdentities()
+	c.Auditing = c.Auditing || c.Audit != nil
 	switch {
 	case c.ShutdownDelay == 0:
 		c.ShutdownDelay = time.Second

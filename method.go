@@ -68,7 +68,7 @@ func AddMethod[In, Out any](
 		m.refuse(&ModelError{Operation: operation, Path: m.path, Problem: "not a function for a method", Instead: err.Error()})
 		return m
 	}
-	spec.Method = &addrspace.Method{Inline: spec.inline, Func: methodFunc(m, f, inputs, outputs, spec.rights)}
+	spec.Method = &addrspace.Method{Inline: spec.inline, Secret: spec.secret, Func: methodFunc(m, f, inputs, outputs, spec.rights)}
 	m.add(operation, spec.NodeSpec)
 	if m.at != nil {
 		m.addArguments(operation, "InputArguments", inputs)

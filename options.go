@@ -78,6 +78,7 @@ type methodSpec struct {
 	addrspace.NodeSpec
 	inline bool
 	rights *rights
+	secret bool
 }
 
 // NodeID gives a node an id of its own choice. Its namespace must be one that

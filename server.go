@@ -45,6 +45,7 @@ type Server struct {
 	channels *channelactor.Server
 	start    time.Time
 	herald   herald
+	auditor  auditor
 	model    model           // what the typed API keeps; it has a lock of its own
 	defaults sync.Mutex      // serialises changes of namespaces' default permissions
 	life     context.Context // ends with Close
@@ -121,9 +122,10 @@ func (s *Server) assemble(limits Limits) {
 		Hooks: s.herald.ofSubscriptions(),
 		Space: s.space, Pool: s.pool, Group: &s.group, Limits: limits.Subscriptions, Logger: s.log,
 	})
+	s.startAudit()
 	endpoints := s.endpoints()
 	s.sessions = sessionactor.New(sessionactor.Config{
-		Hooks: s.herald.ofSessions(),
+		Hooks: s.herald.ofSessions(), Audit: s.auditor.trail,
 		Space: s.space, Subscriptions: s.subs, PKI: s.pki, Endpoints: endpoints, Authenticate: s.config.authenticator(),
 		Roles: s.config.Roles, SaveRoles: s.config.SaveRoles,
 		Pool: s.pool, Lane: s.lane, Group: &s.group, Limits: limits.Services,
@@ -131,6 +133,7 @@ func (s *Server) assemble(limits Limits) {
 	})
 	s.channels = channelactor.NewServer(channelactor.Config{
 		Hooks:   s.herald.ofChannels(),
+		Audit:   s.auditor.ofChannels(),
 		Service: s.sessions, PKI: s.pki, Offers: endpoints.Offers, Lane: s.lane, Group: &s.group,
 		Limits: limits.Channels, Logger: s.log,
 	})
@@ -300,7 +303,7 @@ func (s *Server) Close() error {
 	s.subs.Close()
 	s.channels.Close(ua.BadShutdown)
 	s.group.Close()
-	if err := errors.Join(s.group.Wait(ctx), s.pool.Close(ctx), s.lane.Close(ctx), s.herald.close(ctx)); err != nil {
+	if err := errors.Join(s.group.Wait(ctx), s.pool.Close(ctx), s.lane.Close(ctx), s.herald.close(ctx), s.auditor.close(ctx)); err != nil {
 		calls := s.pool.Stats().Active + s.lane.Stats().Active
 		err = fmt.Errorf("uahive: still running after the shutdown: goroutines %v, %d calls into the program that ignore their context: %w",
 			s.group.Running(), calls, context.DeadlineExceeded)

@@ -19,7 +19,7 @@ func (s *Server) bindServerObject() {
 	s.sessions.BindServerMethods()
 	s.fixed(id.Server_ServerArray, []string{s.config.ApplicationURI})
 	s.live(id.Server_ServiceLevel, func() any { return s.serviceLevel() })
-	s.fixed(id.Server_Auditing, false)
+	s.fixed(id.Server_Auditing, s.auditor.trail != nil)
 	s.fixed(id.Server_ServerRedundancy_RedundancySupport, ua.RedundancySupportNone)
 	s.markUnserved()
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/uahive/uahive/actors"
+	"github.com/uahive/uahive/audit"
 	"github.com/uahive/uahive/channelactor"
 	"github.com/uahive/uahive/codec/ua"
 	"github.com/uahive/uahive/publishloop"
@@ -37,6 +38,11 @@ type Stats struct {
 	// HooksDropped is the number of events that [Hooks] were not told, since too many
 	// waited for them.
 	HooksDropped uint64
+	// Audit counts the entries of the audit trail.
+	Audit audit.Stats
+	// AuditDropped is the number of entries that [Config].Audit was not told, since too
+	// many waited for it.
+	AuditDropped uint64
 	// Nodes is the number of nodes in the address space.
 	Nodes int
 }
@@ -59,6 +65,8 @@ func (s *Server) Stats() Stats {
 		Requests:        s.sessions.Requests(),
 		ParkedPublishes: s.sessions.ParkedPublishes(),
 		HooksDropped:    s.herald.dropped.Load(),
+		Audit:           s.auditor.trail.Stats(),
+		AuditDropped:    s.auditor.dropped.Load(),
 	}
 }
 

@@ -42,7 +42,12 @@ type Entry struct {
 	Peer, Host string
 	// Fields are the values that the type has beyond those above, in any order.
 	Fields []events.Field
+
+	size int
 }
+
+// Size is about the memory that a recorded entry holds.
+func (e *Entry) Size() int { return e.size }
 
 // Failed reports whether the action was refused or failed.
 func (e *Entry) Failed() bool { return e.Result.IsBad() }

@@ -83,7 +83,7 @@ func (t *Trail) Record(e *Entry) []byte {
 		return nil
 	}
 	event := e.event(time.Now())
-	e.EventID = event.ID
+	e.EventID, e.size = event.ID, event.Size()
 	if heard {
 		t.config.Report(event)
 	}

@@ -93,7 +93,7 @@ func (s *Service) auditActivation(c *channelactor.Channel, begun time.Time, req 
 		activate.Session, who.Application = session.id, session.application()
 	}
 	if user != nil {
-		who.User, activate.Roles = user.Name, user.Roles
+		who.User, activate.Roles = user.Name, session.rights().Roles()
 	}
 	switch t := activate.Token.(type) {
 	case *ua.UserNameIdentityToken:

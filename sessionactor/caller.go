@@ -87,6 +87,7 @@ func (s *Session) identity() publishloop.Identity {
 	if s.certificate != nil {
 		id.Secure = true
 	}
+	id.Receives = s.receiver()
 	if bound := s.bound.Load(); bound != nil && bound.user != nil {
 		id.Anonymous = bound.user.Kind == Anonymous
 		// The kind belongs to the name: a certificate's subject is never the
