@@ -140,6 +140,8 @@ func (s *Server) bindCapabilities() {
 		id.Server_ServerCapabilities_MaxMonitoredItems:                                        subscriptions.MonitoredItems,
 		id.Server_ServerCapabilities_MaxMonitoredItemsPerSubscription:                         subscriptions.MonitoredItemsPerSubscription,
 		id.Server_ServerCapabilities_MaxMonitoredItemsQueueSize:                               subscriptions.QueueSize,
+		id.Server_ServerCapabilities_MaxSelectClauseParameters:                                subscriptions.EventFilter.SelectClauses,
+		id.Server_ServerCapabilities_MaxWhereClauseParameters:                                 subscriptions.EventFilter.WhereOperands,
 		id.Server_ServerCapabilities_OperationLimits_MaxNodesPerRead:                          services.NodesPerRead,
 		id.Server_ServerCapabilities_OperationLimits_MaxNodesPerWrite:                         services.NodesPerWrite,
 		id.Server_ServerCapabilities_OperationLimits_MaxNodesPerMethodCall:                    services.MethodsPerCall,

@@ -48,18 +48,26 @@ var machineKinds = []machineKind{
 // plant is a simulation of a few machines.
 type plant struct {
 	srv      *uahive.Server
+	changed  *uahive.EventType[stateChange]
 	machines []*machine
 	// values are what the demo's own sessions subscribe to.
 	values []ua.NodeID
 }
 
+// stateChange is what an event says that a command to a machine causes.
+type stateChange struct {
+	From State
+	To   State
+}
+
 // newPlant adds the machines to the address space.
 func newPlant(srv *uahive.Server, ns *uahive.Namespace) *plant {
 	uahive.AddEnumeration[State](ns, "MachineState", "Stopped", "Starting", "Running", "Stopping")
-	p := &plant{srv: srv}
-	folder := ns.Folder("Plant", uahive.Description("A simulated plant"))
+	p := &plant{srv: srv, changed: uahive.AddEventType[stateChange](ns, "MachineStateEventType")}
+	folder := ns.Folder("Plant", uahive.Description("A simulated plant"), uahive.EventNotifier())
 	for _, kind := range machineKinds {
-		m := newMachine(folder, kind)
+		m := newMachine(folder, kind, p.changed)
+		folder.AddEventSource(m.object)
 		p.machines = append(p.machines, m)
 		p.values = append(p.values, m.temperature.ID(), m.pressure.ID(), m.speed.ID(), m.parts.ID())
 	}
@@ -84,7 +92,9 @@ func (p *plant) run(ctx context.Context) {
 
 // machine is one machine: what clients see of it, and what it is about to do.
 type machine struct {
-	kind machineKind
+	kind    machineKind
+	object  *uahive.Object
+	changed *uahive.EventType[stateChange]
 
 	temperature *uahive.Variable[float64]
 	pressure    *uahive.Variable[float64]
@@ -106,9 +116,9 @@ type machine struct {
 }
 
 // newMachine adds a machine below a folder. It runs from the start.
-func newMachine(folder *uahive.Object, kind machineKind) *machine {
-	m := &machine{kind: kind, is: Running, weights: make([]float64, 10)}
+func newMachine(folder *uahive.Object, kind machineKind, changed *uahive.EventType[stateChange]) *machine {
 	o := folder.Object(kind.name, uahive.Description(kind.description))
+	m := &machine{kind: kind, object: o, changed: changed, is: Running, weights: make([]float64, 10)}
 	m.temperature = uahive.AddVariable(o, "Temperature", kind.temperature,
 		uahive.EURange(0, 2*kind.temperature), uahive.EngineeringUnits(uahive.Celsius))
 	m.pressure = uahive.AddVariable(o, "Pressure", kind.pressure,
@@ -159,6 +169,8 @@ func (m *machine) command(from, to State) (out struct{ State State }, err error)
 	}
 	m.is, m.steps = to, 0
 	out.State = to
+	m.changed.Report(m.object, fmt.Sprintf("%s was commanded from state %d to %d", m.kind.name, from, to),
+		stateChange{from, to}, uahive.Severity(400))
 	return out, nil
 }
 

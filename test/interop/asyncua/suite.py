@@ -22,6 +22,7 @@ from asyncua.crypto.security_policies import (
 )
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
+import events
 import space
 import stream
 from proxy import Proxy
@@ -158,6 +159,7 @@ class Suite:
         try:
             await space.run(client, report)
             await stream.consecutive(client, report)
+            await events.run(client, report)
         finally:
             await client.disconnect()
 
