@@ -200,12 +200,12 @@ func (s *Service) authorize(x *exchange) ua.StatusCode {
 		var known bool
 		session, known = s.sessions.Load(x.header.AuthenticationToken)
 		if !known {
-			return ua.BadSessionIDInvalid
+			return s.unknown()
 		}
 	}
 	bound := session.bound.Load()
 	if bound == nil {
-		return ua.BadSessionIDInvalid // closed
+		return s.unknown() // closed
 	}
 	if bound.channel != x.channel {
 		return ua.BadSecureChannelIDInvalid
@@ -220,6 +220,15 @@ func (s *Service) authorize(x *exchange) ua.StatusCode {
 	x.conv.last = session
 	x.session, x.rights = session, bound.rights
 	return ua.Good
+}
+
+// unknown is what a request gets whose session does not exist. When the server ends, its sessions end before
+// its channels do: who asks in between asked rightly.
+func (s *Service) unknown() ua.StatusCode {
+	if s.base.Err() != nil {
+		return ua.BadShutdown
+	}
+	return ua.BadSessionIDInvalid
 }
 
 // Closed implements [channelactor.Service]: sessions that were never activated
