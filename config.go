@@ -51,6 +51,12 @@ type Config struct {
 	// demonstrations and tests, and logged loudly.
 	TrustAll bool
 
+	// NoPushManagement leaves out the methods with which administrators change trust lists and certificates over
+	// the network (Part 12, 7.10). The default offers them, only to users with the role SecurityAdmin (see
+	// [User.Roles]) over channels that sign and encrypt: where the program gives no user that role, nobody can
+	// call them.
+	NoPushManagement bool
+
 	// Security lists what clients may choose from. Default [SecurePolicies].
 	// Add [NoSecurity] to let clients in without any, [ECCPolicies] to have
 	// elliptic curves beside RSA.

@@ -50,6 +50,7 @@ type Server struct {
 	defaults sync.Mutex      // serialises changes of namespaces' default permissions
 	life     context.Context // ends with Close
 	end      context.CancelFunc
+	push     *push // nil where there is none
 
 	mu sync.Mutex
 	// Guarded by mu.
@@ -90,6 +91,9 @@ func New(config Config) (*Server, error) {
 		return nil, fmt.Errorf("uahive: the permissions of namespace 0: %w", err)
 	}
 	s.bindServerObject()
+	if !config.NoPushManagement {
+		s.push = s.bindPush()
+	}
 	return s, nil
 }
 
@@ -125,7 +129,7 @@ func (s *Server) assemble(limits Limits) {
 	s.startAudit()
 	endpoints := s.endpoints()
 	s.sessions = sessionactor.New(sessionactor.Config{
-		Hooks: s.herald.ofSessions(), Audit: s.auditor.trail,
+		Hooks: s.sessionHooks(), Audit: s.auditor.trail,
 		Space: s.space, Subscriptions: s.subs, PKI: s.pki, Endpoints: endpoints, Authenticate: s.config.authenticator(),
 		Roles: s.config.Roles, SaveRoles: s.config.SaveRoles,
 		Pool: s.pool, Lane: s.lane, Group: &s.group, Limits: limits.Services,
