@@ -52,9 +52,9 @@ type Config struct {
 	TrustAll bool
 
 	// NoPushManagement leaves out the methods with which administrators change trust lists and certificates over
-	// the network (Part 12, 7.10). The default offers them, only to users with the role SecurityAdmin (see
-	// [User.Roles]) over channels that sign and encrypt: where the program gives no user that role, nobody can
-	// call them.
+	// the network (Part 12, 7.10). The default offers them, only to sessions with the role SecurityAdmin (see
+	// Roles and [User.Roles]) over channels that sign and encrypt: where nobody has that role, nobody can call
+	// them.
 	NoPushManagement bool
 
 	// Security lists what clients may choose from. Default [SecurePolicies].

@@ -13,6 +13,7 @@ import (
 	"github.com/uahive/uahive/codec/ua"
 	"github.com/uahive/uahive/codec/ua/id"
 	"github.com/uahive/uahive/pki"
+	"github.com/uahive/uahive/sessionactor"
 )
 
 const (
@@ -56,7 +57,6 @@ var certificateTypes = map[pki.KeyType]ua.NodeID{
 }
 
 var (
-	securityAdmin    = ua.NumericID(0, id.WellKnownRole_SecurityAdmin)
 	applicationGroup = ua.NumericID(0, id.ServerConfiguration_CertificateGroups_DefaultApplicationGroup)
 	userTokenGroup   = ua.NumericID(0, id.ServerConfiguration_CertificateGroups_DefaultUserTokenGroup)
 
@@ -129,7 +129,7 @@ func (p *push) bind(n *addrspace.Node, run pushMethod) {
 func (p *push) admit(ctx context.Context) (*Caller, error) {
 	caller, ok := CallerFrom(ctx)
 	switch {
-	case !ok || !caller.User.HasRole(securityAdmin):
+	case !ok || !caller.HasRole(sessionactor.RoleSecurityAdmin):
 		return nil, ua.BadUserAccessDenied
 	case !caller.Encrypted:
 		return nil, ua.BadSecurityModeInsufficient
