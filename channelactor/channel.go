@@ -37,11 +37,14 @@ type Channel struct {
 	mode        uint8 // a ua.MessageSecurityMode, in a byte for the size of a Channel
 
 	// Owned by the reader.
-	stage  stage
-	alone  bool // no actor could be started at the end; set while closing
-	opener *uasc.Opener
-	inUse  *uasc.Token // with which answers are sealed
-	answer int32       // size of the answers that were sent last, see Batch.reserve
+	stage stage
+	alone bool // no actor could be started at the end; set while closing
+	// renewed says that a newer token follows the one in use. Both are written under
+	// the lock of deadlines.
+	renewed bool
+	opener  *uasc.Opener
+	inUse   *uasc.Token // with which answers are sealed
+	answer  int32       // size of the answers that were sent last, see Batch.reserve
 
 	// Guarded by send, the owner word of the send state. Whoever holds it
 	// seals and writes; the socket's out fields belong to it too. It is held

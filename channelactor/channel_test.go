@@ -128,6 +128,44 @@ func TestRenewalFollowsTheClient(t *testing.T) {
 	}
 }
 
+// A client that only listens is sent what the renewed token secures as soon as the old one has ended, and a
+// late request under the old one changes nothing about that (Part 4, 5.6.2.1).
+func TestRenewalIsFollowedWhenTheOldTokenEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, Limits{})
+		p := w.peer(w.pipe(), uasc.PolicyNone, uasc.ModeNone).connect() // with a token for a minute
+		p.write(p.seal(1, []byte("x")))
+		p.answer()
+		c := w.echo.last
+		c.Acquire()
+		old := p.token
+		expect := func(want uint32, when string) {
+			t.Helper()
+			if _, _, token := p.answer(); token != want {
+				t.Errorf("%s: sent with token %d, want %d", when, token, want)
+			}
+		}
+		time.Sleep(45 * time.Second)
+		renewed := p.open(ua.SecurityTokenRequestTypeRenew, 60_000)
+		for _, at := range []struct {
+			after time.Duration
+			want  uint32
+		}{{14 * time.Second, old.ID}, {2 * time.Second, renewed.ID}} {
+			time.Sleep(at.after)
+			if err := c.Respond(7, raw("y")); err != nil {
+				t.Fatal(err)
+			}
+			expect(at.want, at.after.String()+" later")
+		}
+		p.write(p.seal(2, []byte("z")))
+		expect(renewed.ID, "a late request")
+		time.Sleep(30 * time.Second)
+		p.use(p.open(ua.SecurityTokenRequestTypeRenew, 60_000))
+		p.write(p.seal(3, []byte("z")))
+		expect(p.token.ID, "the third token")
+	})
+}
+
 // The lifetime of a token is revised into its limits.
 func TestTokenLifetimeIsRevised(t *testing.T) {
 	l := Limits{}.WithDefaults()

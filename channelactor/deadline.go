@@ -3,6 +3,8 @@ package channelactor
 import (
 	"sync"
 	"time"
+
+	"github.com/uahive/uahive/codec/uasc"
 )
 
 // deadlines are the moments until which a connection must have come further.
@@ -33,6 +35,14 @@ func (c *Channel) setDeadline() {
 }
 
 func (c *Channel) nextDeadlineLocked() time.Duration {
+	if c.renewed {
+		return min(c.tokenEndLocked(), c.endLocked())
+	}
+	return c.endLocked()
+}
+
+// endLocked is when the channel has to have come further.
+func (c *Channel) endLocked() time.Duration {
 	d := &c.deadlines
 	if d.stage > 0 {
 		return d.stage
@@ -49,7 +59,7 @@ func (c *Channel) overdue() (CloseReason, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	now := c.server.since()
-	if now < c.nextDeadlineLocked() {
+	if now < c.endLocked() {
 		return CloseReason{}, false
 	}
 	if d.stage == 0 && now >= d.token {
@@ -83,6 +93,25 @@ func (c *Channel) live(tokenLife time.Duration) {
 	d.token = now + tokenLife
 	d.mu.Unlock()
 	c.setDeadline()
+}
+
+// use notes the token with which answers are sealed from now on, and whether a newer one is to follow it.
+func (c *Channel) use(token *uasc.Token) {
+	c.deadlines.mu.Lock()
+	c.inUse, c.renewed = token, token != c.opener.Newest()
+	c.deadlines.mu.Unlock()
+}
+
+// outlived reports whether the token in use has ended and a newer one follows it.
+func (c *Channel) outlived() bool {
+	c.deadlines.mu.Lock()
+	defer c.deadlines.mu.Unlock()
+	return c.renewed && c.server.since() >= c.tokenEndLocked()
+}
+
+// tokenEndLocked is when the token in use ends, without the tolerance for what is under way.
+func (c *Channel) tokenEndLocked() time.Duration {
+	return c.inUse.Created.Add(c.inUse.Lifetime).Sub(c.server.start)
 }
 
 // idleFromNow starts the time without an activated session.

@@ -307,6 +307,7 @@ func (o *opening) answer() bool {
 		c.server.stats.opened.Add(1)
 	} else {
 		c.server.stats.renewed.Add(1)
+		c.use(c.inUse)
 	}
 	c.live(o.lifetime + o.lifetime/tokenTolerance)
 	if err := c.write(frame); err != nil {

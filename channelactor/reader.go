@@ -43,6 +43,9 @@ func (c *Channel) read() {
 					c.close(reason)
 					return
 				}
+				if c.outlived() {
+					c.followToken(c.opener.Newest())
+				}
 				c.setDeadline()
 				continue
 			}
@@ -190,7 +193,7 @@ func (c *Channel) message(header uasc.Header, chunk []byte, batch *Batch) bool {
 		c.fail(err)
 		return false
 	}
-	if token := c.opener.Token(); token != c.inUse {
+	if token := c.opener.Token(); token != c.inUse && !token.Created.Before(c.inUse.Created) {
 		c.followToken(token)
 	}
 	if !m.Done {
@@ -244,12 +247,13 @@ func (c *Channel) serveLarge(batch *Batch, request Request) bool {
 }
 
 // followToken seals with the renewed token from now on, since the client has
-// used it (Part 4, 5.6.2.1).
+// used it, or the one before has ended and the client, which sends nothing, would
+// take it for no longer than its tolerance (Part 4, 5.6.2.1).
 func (c *Channel) followToken(token *uasc.Token) {
 	c.sendMu.Lock()
 	c.sealer.Use(token)
 	c.sendMu.Unlock()
-	c.inUse = token
+	c.use(token)
 }
 
 // fail ends the channel for something that the peer sent.

@@ -93,6 +93,17 @@ func (o *Opener) Install(tok *Token) {
 // When it changes, a server hands it to its Sealer.
 func (o *Opener) Token() *Token { return o.tokens[0] }
 
+// Newest returns the token that was installed last, which the peer may not have
+// used yet; nil before the first Install.
+func (o *Opener) Newest() (newest *Token) {
+	for _, t := range o.tokens {
+		if t != nil {
+			newest = t
+		}
+	}
+	return newest
+}
+
 // Reuses reports whether nonce is the ephemeral key of a token that is still
 // held: see [Token.Reuses].
 func (o *Opener) Reuses(nonce []byte) bool {
