@@ -128,7 +128,9 @@ func watch(config CanaryConfig) error {
 		end()
 	}()
 	w := &watcher{config: config, last: make([]Follower, config.Items)}
-	if err := w.collect(over); err != nil {
+	err := w.collect(over)
+	w.judge()
+	if err != nil {
 		w.report.Error = err.Error()
 	}
 	return json.NewEncoder(os.Stdout).Encode(w.report)
@@ -198,7 +200,6 @@ func (w *watcher) collect(over context.Context) error {
 	if err := sub.Close(ctx); err != nil {
 		return err
 	}
-	w.judge()
 	return nil
 }
 
@@ -213,8 +214,8 @@ func (w *watcher) write(writer *client.Client) error {
 		values[i] = ua.WriteValue{NodeID: Variable(i), AttributeID: ua.AttributeIDValue, Value: ua.DataValue{Value: ua.VariantOf(number)}}
 	}
 	codes, err := writer.Write(context.Background(), values...)
-	if err == nil && slices.ContainsFunc(codes, ua.StatusCode.IsBad) {
-		err = errors.New("a write is refused")
+	if bad := slices.IndexFunc(codes, ua.StatusCode.IsBad); err == nil && bad >= 0 {
+		err = fmt.Errorf("write %d of value %d, after %v, is refused: %w", number, bad, time.Since(w.times[number-1]), codes[bad])
 	}
 	return err
 }
