@@ -10,6 +10,7 @@ import (
 
 	"github.com/uahive/uahive/codec/ua"
 	"github.com/uahive/uahive/codec/ua/id"
+	"github.com/uahive/uahive/internal/fuzzguard"
 )
 
 type (
@@ -317,7 +318,7 @@ func FuzzStructureBody(f *testing.F) {
 		x, _ := ua.As[ua.ExtensionObject](t.encode(reflect.ValueOf(&r).Elem()))
 		f.Add(x.Raw)
 	}
-	f.Fuzz(func(t *testing.T, body []byte) {
+	f.Fuzz(fuzzguard.Guard(f, fuzzguard.Bounds{}, func(t *testing.T, body []byte) {
 		v := ua.VariantOf(ua.ExtensionObject{TypeID: ua.NumericID(1, 1), Encoding: ua.EncodingBinary, Raw: body})
 		got, err := DecodeStructure[record](v)
 		if err != nil {
@@ -330,5 +331,5 @@ func FuzzStructureBody(f *testing.F) {
 		if _, err := DecodeStructure[record](again); err != nil && !math.IsNaN(got.F64) {
 			t.Errorf("what was encoded again: %v", err)
 		}
-	})
+	}))
 }

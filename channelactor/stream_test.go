@@ -15,6 +15,7 @@ import (
 
 	"github.com/uahive/uahive/codec/ua"
 	"github.com/uahive/uahive/codec/uasc"
+	"github.com/uahive/uahive/internal/fuzzguard"
 )
 
 // FuzzStream: whatever a peer sends, in whatever pieces, its connection ends with it and
@@ -43,7 +44,7 @@ func FuzzStream(f *testing.F) {
 	}
 	w := newWorld(f, Limits{MaxMessage: minBuffer, UnprovenMessage: minBuffer, MaxChunks: 8})
 	w.t = fuzzing{f}
-	f.Fuzz(func(t *testing.T, live bool, data, cuts []byte) {
+	f.Fuzz(fuzzguard.Guard(f, fuzzguard.Bounds{}, func(t *testing.T, live bool, data, cuts []byte) {
 		p := w.peer(w.pair(), uasc.PolicyNone, uasc.ModeNone)
 		p.t = t
 		if live {
@@ -69,7 +70,7 @@ func FuzzStream(f *testing.F) {
 		if n := w.Stats().Panics; n > 0 {
 			t.Fatal("a panic")
 		}
-	})
+	}))
 }
 
 // patch gives the frames in data the ids and sequence numbers that they need to

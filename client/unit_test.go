@@ -11,6 +11,7 @@ import (
 	"github.com/uahive/uahive/codec"
 	"github.com/uahive/uahive/codec/ua"
 	"github.com/uahive/uahive/codec/uasc"
+	"github.com/uahive/uahive/internal/fuzzguard"
 )
 
 func TestHeaderIsReplacedAndTheRestKept(t *testing.T) {
@@ -105,11 +106,11 @@ func TestRetryAfterHints(t *testing.T) {
 func FuzzRetryAfter(f *testing.F) {
 	f.Add("retry-after=5")
 	f.Add("Retry-After: 1h2m3.4s")
-	f.Fuzz(func(t *testing.T, s string) {
+	f.Fuzz(fuzzguard.Guard(f, fuzzguard.Bounds{}, func(t *testing.T, s string) {
 		if d, ok := parseRetryAfter(s); ok && (d < 0 || d > retryCap) {
 			t.Errorf("%q: %v", s, d)
 		}
-	})
+	}))
 }
 
 // FuzzResponse feeds a reader with what a server may send behind the framing.
@@ -118,7 +119,7 @@ func FuzzResponse(f *testing.F) {
 	seed(&ua.PublishResponse{SubscriptionID: 1, NotificationMessage: notificationOf(1, 5)})
 	seed(&ua.ServiceFault{ResponseHeader: ua.ResponseHeader{ServiceResult: ua.BadTooManyPublishRequests}})
 	seed(&ua.RepublishResponse{NotificationMessage: notificationOf(2, 5)})
-	f.Fuzz(func(_ *testing.T, body []byte) {
+	f.Fuzz(fuzzguard.Guard(f, fuzzguard.Bounds{}, func(_ *testing.T, body []byte) {
 		cfg := Config{}.withDefaults()
 		c := &Client{cfg: cfg, changed: make(chan struct{})}
 		ch := &channel{cfg: &c.cfg, stats: &c.stats, crew: &c.crew, opener: uasc.NewOpener(uasc.OpenerConfig{}), arm: c.house.arm}
@@ -134,7 +135,7 @@ func FuzzResponse(f *testing.F) {
 			id := ch.slots.put(h, 0, 10)
 			_ = ch.dispatch(&uasc.Message{RequestID: id, Body: bytes.Clone(body), Done: true})
 		}
-	})
+	}))
 }
 
 func TestParseSecurity(t *testing.T) {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"unsafe"
+
+	"github.com/uahive/uahive/internal/fuzzguard"
 )
 
 func le32(n int32) []byte { return binary.LittleEndian.AppendUint32(nil, uint32(n)) }
@@ -372,7 +374,7 @@ func TestReset(t *testing.T) {
 func FuzzDecoder(f *testing.F) {
 	f.Add([]byte{0, 1, 2, 3}, []byte("\x04\x00\x00\x00text\xff\xff\xff\xff"))
 	f.Add([]byte{9, 9, 9, 12}, bytes.Repeat([]byte{1, 0, 0, 0}, 20))
-	f.Fuzz(func(t *testing.T, program, raw []byte) {
+	f.Fuzz(fuzzguard.Guard(f, fuzzguard.Bounds{}, func(t *testing.T, program, raw []byte) {
 		d := NewDecoder(raw, nil)
 		d.Alias(len(program)%2 == 0)
 		var frames []Frame
@@ -424,5 +426,5 @@ func FuzzDecoder(f *testing.F) {
 				t.Fatal("bytes remain after a failure")
 			}
 		}
-	})
+	}))
 }

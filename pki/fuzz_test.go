@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/uahive/uahive/internal/fuzzguard"
 )
 
 var rewrite = flag.Bool("rewrite", false, "make the certificates in testdata anew")
@@ -70,7 +72,7 @@ func FuzzValidate(f *testing.F) {
 	s := newStore(Config{}, ownSet{RSA: {DER: own.DER, Key: &rsa.PrivateKey{PublicKey: *own.Key.(*rsa.PublicKey)}}}, "")
 	ok(f, s.AddIssuer(testdata(f, "root.der")))
 	ok(f, s.AddIssuer(testdata(f, "sub.der")))
-	f.Fuzz(func(t *testing.T, blob []byte) {
+	f.Fuzz(fuzzguard.Guard(f, fuzzguard.Bounds{}, func(t *testing.T, blob []byte) {
 		if chain, err := splitChain(blob); err == nil && !bytes.Equal(bytes.Join(chain, nil), blob) {
 			t.Error("the parts of a chain are not the whole")
 		}
@@ -82,7 +84,7 @@ func FuzzValidate(f *testing.F) {
 		if p, err := Intern(blob); err == nil {
 			p.X509()
 		}
-	})
+	}))
 }
 
 // FuzzStoreFile puts any bytes into the folders of the store, and reads them as a key.
@@ -90,7 +92,7 @@ func FuzzStoreFile(f *testing.F) {
 	addSeeds(f)
 	issuer, err := x509.ParseCertificate(testdata(f, "root.der"))
 	ok(f, err)
-	f.Fuzz(func(_ *testing.T, content []byte) {
+	f.Fuzz(fuzzguard.Guard(f, fuzzguard.Bounds{}, func(_ *testing.T, content []byte) {
 		if content == nil {
 			content = []byte{} // nil means a file to be read
 		}
@@ -104,5 +106,5 @@ func FuzzStoreFile(f *testing.F) {
 			_ = s.checkRevocation(issuer, issuer, time.Now(), false)
 		}
 		_, _ = parseKey(content)
-	})
+	}))
 }

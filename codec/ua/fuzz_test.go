@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/uahive/uahive/codec"
+	"github.com/uahive/uahive/internal/fuzzguard"
 )
 
 // fuzzBuiltin checks for any bytes that decoding does not panic and does not
@@ -21,7 +22,7 @@ func fuzzBuiltin(f *testing.F, zero func() builtin) {
 	}
 	// Arrays inside each other that all claim the rest of the message.
 	f.Add(claimingArrays(2000))
-	f.Fuzz(func(t *testing.T, raw []byte) {
+	f.Fuzz(fuzzguard.Guard(f, fuzzguard.Bounds{}, func(t *testing.T, raw []byte) {
 		v := zero()
 		d := codec.NewDecoder(raw, nil)
 		var before, after runtime.MemStats
@@ -58,7 +59,7 @@ func fuzzBuiltin(f *testing.F, zero func() builtin) {
 			_ = v.String()
 			_ = v.Any()
 		}
-	})
+	}))
 }
 
 // claimingArrays nests arrays of Variants of which each claims all that
@@ -94,7 +95,7 @@ func FuzzParseNodeID(f *testing.F) {
 	} {
 		f.Add(s)
 	}
-	f.Fuzz(func(t *testing.T, s string) {
+	f.Fuzz(fuzzguard.Guard(f, fuzzguard.Bounds{}, func(t *testing.T, s string) {
 		e, err := ParseExpandedNodeID(s)
 		if err != nil {
 			if err != BadNodeIDInvalid {
@@ -106,7 +107,7 @@ func FuzzParseNodeID(f *testing.F) {
 		if err != nil || again != e {
 			t.Fatalf("%q became %q, %v", s, e, err)
 		}
-	})
+	}))
 }
 
 // The memory that a message makes the decoder allocate is in proportion to its

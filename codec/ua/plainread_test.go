@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/uahive/uahive/codec"
+	"github.com/uahive/uahive/internal/fuzzguard"
 )
 
 // plainSeeds are ReadValueIds of the plain shape, and of shapes near it.
@@ -72,7 +73,7 @@ func FuzzPlainRead(f *testing.F) {
 	for _, op := range plainSeeds() {
 		f.Add(op.AppendTo(nil))
 	}
-	f.Fuzz(func(t *testing.T, b []byte) { comparePlain(t, b) })
+	f.Fuzz(fuzzguard.Guard(f, fuzzguard.Bounds{}, func(t *testing.T, b []byte) { comparePlain(t, b) }))
 }
 
 // A Number is written like the DataValue that it stands for.

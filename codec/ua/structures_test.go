@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/uahive/uahive/codec"
+	"github.com/uahive/uahive/internal/fuzzguard"
 )
 
 // filler fills structures with random values by reflection. It is for tests
@@ -364,7 +365,7 @@ func FuzzStructure(f *testing.F) {
 		newFiller(3).fill(reflect.ValueOf(s).Elem())
 		f.Add(uint16(i), s.AppendTo(nil))
 	}
-	f.Fuzz(func(t *testing.T, index uint16, body []byte) {
+	f.Fuzz(fuzzguard.Guard(f, fuzzguard.Bounds{}, func(t *testing.T, index uint16, body []byte) {
 		id := encodingIDs[int(index)%len(encodingIDs)]
 		s := newGenerated(id)
 		d := codec.NewDecoder(body, nil)
@@ -381,5 +382,5 @@ func FuzzStructure(f *testing.F) {
 		if second := again.AppendTo(nil); !bytes.Equal(first, second) {
 			t.Fatalf("%s:\n%x\nbecame\n%x", TypeName(id), first, second)
 		}
-	})
+	}))
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/uahive/uahive/codec/ua"
+	"github.com/uahive/uahive/internal/fuzzguard"
 )
 
 // golden turns annotated hexadecimal lines into bytes; what follows a '#' is the
@@ -180,7 +181,7 @@ func FuzzHandshakeDecode(f *testing.F) {
 		f.Add(golden(f, s))
 	}
 	f.Add(helloWith(-2, "ab"))
-	f.Fuzz(func(t *testing.T, b []byte) {
+	f.Fuzz(fuzzguard.Guard(f, fuzzguard.Bounds{}, func(t *testing.T, b []byte) {
 		var h Hello
 		if h.Decode(b) == nil {
 			again := Hello{}
@@ -203,5 +204,5 @@ func FuzzHandshakeDecode(f *testing.F) {
 				t.Fatalf("%+v came back as %+v, %v", r, again, err)
 			}
 		}
-	})
+	}))
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/uahive/uahive/codec/ua"
+	"github.com/uahive/uahive/internal/fuzzguard"
 )
 
 func rawHeader(letters string, size uint32) []byte {
@@ -71,7 +72,7 @@ func FuzzParseHeader(f *testing.F) {
 	f.Add([]byte("MSGF\x18\x00\x00\x00"), uint32(65535))
 	f.Add([]byte("HELF\xff\xff\xff\xff"), uint32(8192))
 	f.Add([]byte("GET / HTTP/1.1\r\n"), uint32(8192))
-	f.Fuzz(func(t *testing.T, b []byte, limit uint32) {
+	f.Fuzz(fuzzguard.Guard(f, fuzzguard.Bounds{}, func(t *testing.T, b []byte, limit uint32) {
 		if len(b) < headerSize {
 			return
 		}
@@ -85,5 +86,5 @@ func FuzzParseHeader(f *testing.F) {
 		if h.Type.String() != string(b[:3]) {
 			t.Fatalf("type %v from %q", h.Type, b[:3])
 		}
-	})
+	}))
 }

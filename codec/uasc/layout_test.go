@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/uahive/uahive/codec/ua"
+	"github.com/uahive/uahive/internal/fuzzguard"
 )
 
 var smallLimits = Limits{ReceiveBuffer: MinBufferSize, SendBuffer: MinBufferSize}
@@ -276,7 +277,7 @@ func TestMalformedAbortEndsTheRequestOnly(t *testing.T) {
 func FuzzLayout(f *testing.F) {
 	f.Add(uint8(2), uint16(0), uint16(8143), uint16(16287))
 	f.Add(uint8(0), uint16(8168), uint16(1), uint16(24504))
-	f.Fuzz(func(t *testing.T, which uint8, a, b, c uint16) {
+	f.Fuzz(fuzzguard.Guard(f, fuzzguard.Bounds{}, func(t *testing.T, which uint8, a, b, c uint16) {
 		s := suites[int(which)%len(suites)]
 		l := s.link(t, smallLimits, nil)
 		var buf []byte
@@ -300,5 +301,5 @@ func FuzzLayout(f *testing.F) {
 				}
 			}
 		}
-	})
+	}))
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/uahive/uahive/codec/ua"
+	"github.com/uahive/uahive/internal/fuzzguard"
 )
 
 // opn is an OPN under way from one application to another.
@@ -352,7 +353,7 @@ func FuzzParseOpen(f *testing.F) {
 	f.Add(openFrame(Basic256Sha256.URI, pattern(900), pattern(20), 512))
 	f.Add(must(SealAsymmetric(nil, PolicyNone, nil, nil, nil, nil, 0, 1, 2, pattern(100)))(f))
 	to, from := app(f, "b", 2048), app(f, "a", 2048)
-	f.Fuzz(func(t *testing.T, chunk []byte) {
+	f.Fuzz(fuzzguard.Guard(f, fuzzguard.Bounds{}, func(t *testing.T, chunk []byte) {
 		h, err := ParseOpen(chunk)
 		if err != nil {
 			return
@@ -372,5 +373,5 @@ func FuzzParseOpen(f *testing.F) {
 		if p.Secure() && err == nil {
 			t.Fatalf("forged %d bytes of body", len(body))
 		}
-	})
+	}))
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/uahive/uahive/codec"
 	"github.com/uahive/uahive/codec/ua"
 	"github.com/uahive/uahive/codec/ua/id"
+	"github.com/uahive/uahive/internal/fuzzguard"
 )
 
 func TestRSASecretRoundTrip(t *testing.T) {
@@ -155,7 +156,7 @@ func FuzzOpenRSASecret(f *testing.F) {
 	good := must(SealRSASecret(Basic256Sha256, server.key.Public(), server.cert, []byte("password"), nonce))(f)
 	f.Add(good)
 	f.Add(good[:40])
-	f.Fuzz(func(t *testing.T, data []byte) {
+	f.Fuzz(fuzzguard.Guard(f, fuzzguard.Bounds{}, func(t *testing.T, data []byte) {
 		secret, err := OpenRSASecret(Basic256Sha256, server.key, server.cert, data, nonce)
 		if err == nil && !bytes.Equal(data, good) {
 			t.Fatalf("a forgery opens to %q", secret)
@@ -163,14 +164,14 @@ func FuzzOpenRSASecret(f *testing.F) {
 		if err != nil && err != errSecret {
 			t.Fatal(err)
 		}
-	})
+	}))
 }
 
 func FuzzSecretPayload(f *testing.F) {
 	nonce := pattern(32)
 	f.Add(sealPayload([]byte("password"), nonce, 16))
 	f.Add(sealPayload(nil, nonce, 16))
-	f.Fuzz(func(t *testing.T, payload []byte) {
+	f.Fuzz(fuzzguard.Guard(f, fuzzguard.Bounds{}, func(t *testing.T, payload []byte) {
 		secret, err := openPayload(payload, nonce)
 		behind := codec.AppendBytes(nil, secret)
 		if len(secret) == 0 {
@@ -179,5 +180,5 @@ func FuzzSecretPayload(f *testing.F) {
 		if err == nil && !bytes.Contains(payload, append(bytes.Clone(nonce), behind...)) {
 			t.Fatalf("%q was not there", secret)
 		}
-	})
+	}))
 }

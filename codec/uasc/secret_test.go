@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/uahive/uahive/codec/ua"
+	"github.com/uahive/uahive/internal/fuzzguard"
 )
 
 func TestSecretRoundTrip(t *testing.T) {
@@ -169,7 +170,7 @@ func FuzzDecryptSecret(f *testing.F) {
 	nonce := pattern(32)
 	f.Add([]byte{40, 0, 0, 0})
 	f.Add(append(append([]byte{40, 0, 0, 0}, "password"...), nonce...))
-	f.Fuzz(func(t *testing.T, plain []byte) {
+	f.Fuzz(fuzzguard.Guard(f, fuzzguard.Bounds{}, func(t *testing.T, plain []byte) {
 		if len(plain) > MaxOpenBlocks*214 {
 			return
 		}
@@ -184,5 +185,5 @@ func FuzzDecryptSecret(f *testing.F) {
 		if !bytes.Equal(plain[4+len(secret):][:32], nonce) {
 			t.Fatal("accepted without the nonce")
 		}
-	})
+	}))
 }

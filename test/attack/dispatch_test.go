@@ -7,9 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uahive/uahive"
 	"github.com/uahive/uahive/codec"
 	"github.com/uahive/uahive/codec/ua"
 	"github.com/uahive/uahive/codec/ua/id"
+	"github.com/uahive/uahive/internal/fuzzguard"
 	"github.com/uahive/uahive/test/internal/rawpeer"
 )
 
@@ -22,12 +24,32 @@ func (x *target) connect() {
 	if x.peer != nil {
 		x.peer.Conn.Close()
 	}
-	x.peer = rawpeer.Connect(x.tb, x.dial(), rawpeer.Config{Patience: 10 * time.Second})
+	x.peer = rawpeer.Connect(x.tb, x.dial(), rawpeer.Config{Patience: 10 * time.Second, Server: x.server.PKI().Certificate()})
 	x.activate()
 }
 
+// login makes an activated session, of a user where the server knows users.
+func (x *target) login() *rawpeer.Session {
+	s := x.peer.CreateSession()
+	for _, endpoint := range s.Created.ServerEndpoints {
+		for _, token := range endpoint.UserIdentityTokens {
+			if token.TokenType != ua.UserTokenTypeUserName {
+				continue
+			}
+			if code := s.Activate(userToken(x.tb, s, "op", "secret", s.Nonce)); code != ua.Good {
+				x.tb.Fatalf("ActivateSession: %v", code)
+			}
+			return s
+		}
+	}
+	if code := s.Activate(&ua.AnonymousIdentityToken{PolicyID: "anonymous"}); code != ua.Good {
+		x.tb.Fatalf("ActivateSession: %v", code)
+	}
+	return s
+}
+
 func (x *target) activate() {
-	x.session = x.peer.Session()
+	x.session = x.login()
 	x.sub = rawpeer.Do[*ua.CreateSubscriptionResponse](x.session, &ua.CreateSubscriptionRequest{
 		RequestedPublishingInterval: 10, RequestedLifetimeCount: 100_000, RequestedMaxKeepAliveCount: 1, PublishingEnabled: true,
 	}).SubscriptionID
@@ -198,22 +220,31 @@ const raw = uint16(0xFFFF)
 // FuzzDispatch sends requests with a valid header and anything behind it to an
 // activated session. Nothing may panic, hang, or keep the next request from its
 // answer, and every answer must decode.
-func FuzzDispatch(f *testing.F) {
+func FuzzDispatch(f *testing.F) { fuzzDispatch(f) }
+
+// FuzzDispatchUser is FuzzDispatch in the session of a user who has logged in.
+func FuzzDispatchUser(f *testing.F) { fuzzDispatch(f, users) }
+
+func fuzzDispatch(f *testing.F, settings ...func(*uahive.Config)) {
+	f.Helper()
 	for _, req := range seeds() {
 		typeID, b := rest(req)
 		f.Add(uint16(typeID), b)
 		f.Add(raw, rawpeer.Encode(req))
 	}
-	x := newTarget(f, inMemory)
+	x := newTarget(f, inMemory, settings...)
 	x.tb = fuzzing{f}
 	x.connect()
-	f.Fuzz(func(t *testing.T, typeID uint16, rest []byte) {
+	// A server works on after its answer, and a large queue or history is paid for
+	// by the input that asks for it.
+	bounds := fuzzguard.Bounds{Time: 5 * time.Second, Base: 32 << 20, Bytes: 2 << 10}
+	f.Fuzz(fuzzguard.Guard(f, bounds, func(t *testing.T, typeID uint16, rest []byte) {
 		if typeID == raw {
 			x.try(t, rest)
 			return
 		}
 		x.try(t, x.body(uint32(typeID), rest))
-	})
+	}))
 }
 
 // Every request that is cut short or has a byte too many is refused with
