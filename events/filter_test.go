@@ -153,6 +153,10 @@ func TestOperators(t *testing.T) {
 		"and false":                          {elements{el(and, yes, no)}, false},
 		"and null":                           {elements{el(and, yes, unknown)}, false},
 		"false and null is false":            {elements{el(not, ref(1)), el(and, no, unknown)}, true},
+		"null and false is false":            {elements{el(not, ref(1)), el(and, unknown, no)}, true},
+		"null and true is null":              {elements{el(not, ref(1)), el(and, unknown, yes)}, false},
+		"true or null":                       {elements{el(or, yes, unknown)}, true},
+		"null or false is null":              {elements{el(not, ref(1)), el(or, unknown, no)}, false},
 		"true and null is null":              {elements{el(not, ref(1)), el(and, yes, unknown)}, false},
 		"or":                                 {elements{el(or, no, yes)}, true},
 		"or false":                           {elements{el(or, no, no)}, false},
@@ -270,10 +274,10 @@ func decodeFields(d *codec.Decoder) []ua.Variant {
 	return list
 }
 
-// TestWhereClauseErrors: structural errors, and those that are true for all events, are
+// TestThreat_V5_EventFilter: structural errors, and those that are true for all events, are
 // reported for the element and the operand, and the filter is refused (Part 4, 7.7 and
 // 7.22.3; threats.md V5).
-func TestWhereClauseErrors(t *testing.T) {
+func TestThreat_V5_EventFilter(t *testing.T) {
 	t.Parallel()
 	const eq = ua.FilterOperatorEquals
 	deep := make([]ua.ContentFilterElement, 0, 400)
