@@ -105,11 +105,14 @@ func withoutPadding(plain []byte, padded bool, extra int) ([]byte, bool) {
 	}
 	for n := 8; n+1+extra <= len(plain); n++ {
 		size := len(plain) - n - 1 - extra
+		if extra == 0 && size > 255 {
+			continue // one byte cannot say so
+		}
 		padding := bytes.Repeat([]byte{byte(size)}, size+1)
 		if extra == 1 {
 			padding = append(padding, byte(size>>8))
 		}
-		if (extra == 1 || size < 256) && bytes.Equal(plain[n:], padding) {
+		if bytes.Equal(plain[n:], padding) {
 			return plain[:n], true
 		}
 	}
