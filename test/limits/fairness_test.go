@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -35,16 +36,20 @@ func init() {
 const (
 	// rounds is how often each is measured, in turns, so that what else the machine
 	// does meets all of them.
-	rounds = 3
+	rounds = 5
 	// samples of a round.
 	samples = 300
-	// turns are what a flood of Reads, which keeps the server and itself busy, may
-	// cost another one beyond twice of its time: turns of the system's scheduler and
-	// of Go's, 10 ms. On two cores 6 and 11 ms were seen, and the same where Go has
-	// more processors than there are cores. Calls wait at the worker pool, which takes
-	// turns, and may cost next to nothing.
-	turns  = 15 * time.Millisecond
+	// unexplained is what a flood of Reads may cost another one beyond twice of its time.
+	// Single rounds show 10 ms, which is as often as Go's monitor looks at the network for
+	// others; the cause is not proven, see the test.
+	unexplained = 10 * time.Millisecond
+	// little is what calls may cost another one beyond twice of its time: they wait at
+	// the worker pool, which takes turns, and both times are next to nothing.
 	little = time.Millisecond
+	// stint is how long a thread of a busy process works on end. The system's scheduler
+	// lets such a thread finish its slice, some 3 ms, where one that sleeps each
+	// millisecond leaves a gap for everybody.
+	stint = 40 * time.Millisecond
 )
 
 var (
@@ -166,22 +171,26 @@ func flood(f flooding) error {
 	}
 }
 
-// load is the configuration of the process that only takes processor time, and
-// the share of a core that it takes.
-type load struct{ Share float64 }
+// load is the configuration of the process that only takes processor time: the share
+// of a core that it takes, and on how many threads.
+type load struct {
+	Share   float64
+	Threads int
+}
 
-// hog takes a share of the processor, on as many threads as it needs, until it is
-// killed.
+// hog takes a share of the processor until it is killed. Its threads work as those do
+// that have something to do: on and on, with a rest for the part that is not theirs.
 func hog(l load) error {
-	const turn = 2 * time.Millisecond
-	for share := l.Share; share > 0; share-- {
-		busy := time.Duration(min(share, 1) * float64(turn))
+	runtime.GOMAXPROCS(l.Threads + 1)
+	busy := time.Duration(min(l.Share/float64(l.Threads), 1) * float64(stint))
+	for i := range l.Threads {
 		go func() {
+			runtime.LockOSThread()
+			time.Sleep(stint * time.Duration(i) / time.Duration(l.Threads))
 			for {
-				start := time.Now()
-				for time.Since(start) < busy {
+				for start := time.Now(); time.Since(start) < busy; {
 				}
-				time.Sleep(turn - busy)
+				time.Sleep(stint - busy)
 			}
 		}()
 	}
@@ -236,12 +245,24 @@ func median(d []time.Duration) time.Duration {
 	return d[len(d)/2]
 }
 
+// threads is how many the flood keeps busy, its own and the server's together.
+const threads = 2
+
 // One session that floods does not move what another one sees beyond twice of what
-// it sees beside a process that takes as much of the processor, and does not talk
-// to the server: turns at the worker pool, and readers that the runtime schedules
-// in turns, see to that, up to the turns themselves. As much is what the flood takes of both cores together:
-// its own, and the server's for it. Server, flood and load are processes of their
-// own; the victim is this one. Real time, medians of several rounds, in turns.
+// it sees beside a busy process that takes as much of the processor, and does not talk
+// to the server: turns at the worker pool, and readers that the runtime schedules in
+// turns, see to that, but for what is unexplained. As much is what the flood takes of
+// both cores together: its own, and the server's for it. Server, flood and load are
+// processes of their own; the victim is this one. Real time, medians of several rounds,
+// in turns.
+//
+// The p99 in ms on two cores, medians of three rounds with their range, for 1,000 Reads
+// in flight and for Reads of 10,000 nodes: quiet 0.2 and 0.3; beside a load that sleeps
+// each 2 ms 1.7 and 1.4, beside a busy one 2.7 (2.5 to 3.3) and 3.5 (3.3 to 3.7), flooded
+// 6.6 (5.3 to 10.5) and 4.1 (3.2 to 10.7). So the system's scheduler accounts for most of
+// the second one and half of the first. Readers that gave up their thread after 0.1 ms
+// were tried: by sched_yield nothing changed (4.9 and 8.5), by runtime.Gosched one run
+// had 3.0 and 4.0, and later ones, which spared small batches, 5.5 to 6.0 and 3.9 to 4.6.
 func TestOneSessionDoesNotSlowAnother(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs some seconds of real time")
@@ -256,8 +277,8 @@ func TestOneSessionDoesNotSlowAnother(t *testing.T) {
 		asked ua.Request
 		slack time.Duration // beyond twice the p99 beside a process that takes as much
 	}{
-		{"1,000 Reads in flight", flooding{Nodes: 1, InFlight: 1000}, read, turns},
-		{"Reads of 10,000 nodes", flooding{Nodes: 10_000, InFlight: 4}, read, turns},
+		{"1,000 Reads in flight", flooding{Nodes: 1, InFlight: 1000}, read, unexplained},
+		{"Reads of 10,000 nodes", flooding{Nodes: 10_000, InFlight: 4}, read, unexplained},
 		{"1,000 slow methods in flight", flooding{InFlight: 1000}, call, little},
 		{"1,000 slow methods, and Reads of another", flooding{InFlight: 1000}, read, little},
 	} {
@@ -270,9 +291,9 @@ func TestOneSessionDoesNotSlowAnother(t *testing.T) {
 				var d time.Duration
 				d, own, servers = beside(t, server, victim, c.asked, "flooder", c.flood)
 				flooded = append(flooded, d)
-				d, _, _ = beside(t, server, victim, c.asked, "hog", load{own})
+				d, _, _ = beside(t, server, victim, c.asked, "hog", load{own, threads})
 				alone = append(alone, d)
-				d, _, _ = beside(t, server, victim, c.asked, "hog", load{own + servers})
+				d, _, _ = beside(t, server, victim, c.asked, "hog", load{own + servers, threads})
 				hogged = append(hogged, d)
 			}
 			before, after := median(hogged), median(flooded)
