@@ -72,11 +72,11 @@ func newWorks(t *testing.T, change func(*uahive.Config)) *works {
 func (w *works) build() {
 	const rw = uahive.Read | uahive.Write
 	press := w.ns.Object("Press", uahive.Permissions(
-		uahive.Anonymous.Can(uahive.Browse|uahive.Call)))
+		uahive.Anonymous.Can(uahive.Browse|uahive.Call), uahive.SecurityAdmin.Can(uahive.ReceiveEvents)))
 	uahive.AddVariable(w.ns, "Free", int32(1), uahive.Writable())
 	w.speed = uahive.AddVariable(press, "Speed", int32(1), uahive.Writable(), uahive.Permissions(
 		uahive.Anonymous.Can(uahive.Read), uahive.Operator.Can(rw),
-		uahive.SecurityAdmin.Can(uahive.Read|uahive.ReadRolePermissions|uahive.WriteRolePermissions)))
+		uahive.SecurityAdmin.Can(uahive.Read|uahive.ReadRolePermissions|uahive.WriteRolePermissions|uahive.ReceiveEvents)))
 	w.recipe = uahive.AddVariable(press, "Recipe", int32(1), uahive.Writable(), uahive.Permissions(
 		uahive.Operator.Can(rw), uahive.SecurityAdmin.Can(uahive.Read)))
 	uahive.AddVariable(press, "Secret", int32(1), uahive.Restrictions(uahive.EncryptionRequired), uahive.Permissions(
