@@ -21,7 +21,8 @@ import (
 // [AddEventType] makes events with fields of their own, and takes them from a struct.
 func (s *Server) Report(e events.Event) {
 	if s.subs.Heard() {
-		s.subs.Report(&e)
+		kept := e // so that e stays where it is when nobody listens
+		s.subs.Report(&kept)
 	}
 }
 

@@ -165,3 +165,21 @@ func ExampleAddEventType() {
 	// Clients that listen at the Server object or at the hall are told of it.
 	stopped.Report(press, "Press 1 has stopped", fields{"no material", 17}, uahive.Severity(400))
 }
+
+// TestUnheardEventsCostNothing: where nobody listens, an event allocates nothing.
+func TestUnheardEventsCostNothing(t *testing.T) {
+	srv, err := uahive.New(uahive.Config{PKI: "memory"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer srv.Close()
+	ns := srv.Namespace("urn:test:model")
+	source := ns.Object("Source")
+	typ := uahive.AddEventType[stopped](ns, "StoppedEventType")
+	if n := testing.AllocsPerRun(100, func() {
+		srv.Report(events.Event{SourceName: "x", Severity: 5})
+		typ.Report(source, "stopped", stopped{Parts: 5})
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

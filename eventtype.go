@@ -101,9 +101,13 @@ func (t *EventType[T]) addField(operation string, field *ua.Argument) {
 // event is about; nil stands for the server. What fields refer to must not be changed any
 // more. An event of a type that could not be made is not reported.
 func (t *EventType[T]) Report(source EventSource, message string, fields T, opts ...EventOption) {
-	if t.at == nil || !t.srv.subs.Heard() {
-		return
+	if t.at != nil && t.srv.subs.Heard() {
+		t.report(source, message, fields, opts)
 	}
+}
+
+// report is apart from Report because here the fields are moved to the heap.
+func (t *EventType[T]) report(source EventSource, message string, fields T, opts []EventOption) {
 	e := &events.Event{Type: t.at.ID(), Message: ua.LocalizedText{Text: message}}
 	if source == nil {
 		e.SourceNode, e.SourceName = ua.NumericID(0, id.Server), "Server"
