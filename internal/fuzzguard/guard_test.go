@@ -9,7 +9,10 @@ import (
 	"time"
 )
 
-var sink []byte
+var (
+	sink  []byte
+	depth int
+)
 
 // victims are inputs that cost too much, run in a process of their own.
 var victims = map[string]struct {
@@ -23,7 +26,7 @@ var victims = map[string]struct {
 		}
 	}, "of processor time for an input of 5 bytes, at most 20ms"},
 	"hang":  {Bounds{Hang: 100 * time.Millisecond}, func(*testing.T, []byte) { time.Sleep(time.Hour) }, "has not ended after 100ms"},
-	"stack": {Bounds{}, func(*testing.T, []byte) { deep(1 << 20) }, "stack exceeds 1048576-byte limit"},
+	"stack": {Bounds{}, func(*testing.T, []byte) { depth = deep(1 << 20) }, "stack exceeds 1048576-byte limit"},
 	"fatal": {Bounds{Base: 1}, func(t *testing.T, _ []byte) { t.Fatal("its own word") }, "its own word"},
 	"none":  {Bounds{}, func(*testing.T, []byte) {}, "PASS"},
 }

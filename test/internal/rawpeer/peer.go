@@ -40,7 +40,7 @@ type Config struct {
 	Patience time.Duration
 }
 
-// Inspect, if a test's main function sets it, sees everything that peers are told:
+// Inspect sees everything that peers are told, if a test's main function sets it:
 // each answer with its bytes, and each Error message as bytes alone. It must not
 // keep the bytes.
 var Inspect func(t testing.TB, answer ua.Structure, raw []byte)
