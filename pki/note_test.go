@@ -15,12 +15,12 @@ import (
 )
 
 // openLogged opens a store on disk whose log is read by the test.
-func openLogged(t *testing.T) (*Store, string, *bytes.Buffer) {
+func openLogged(t *testing.T) (*Store, string, *logText) {
 	t.Helper()
 	dir := t.TempDir()
 	putOwn(t, dir, ownKey())
 	ok(t, os.WriteFile(filepath.Join(dir, "own", "cert.der"), ownCert(t, wideTemplate), 0o644))
-	log := new(bytes.Buffer)
+	log := new(logText)
 	cfg := ownConfig(dir)
 	cfg.Logger = zerolog.New(log)
 	s, err := Open(cfg)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,22 +13,22 @@ import (
 )
 
 // watched counts the changes that a watch reports, until the test ends.
-func watched(t *testing.T, s *Store) *int {
+func watched(t *testing.T, s *Store) *atomic.Int32 {
 	t.Helper()
-	calls := new(int)
+	calls := new(atomic.Int32)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
-	go func() { defer close(ended); s.Watch(ctx, func() { *calls++ }) }()
+	go func() { defer close(ended); s.Watch(ctx, func() { calls.Add(1) }) }()
 	t.Cleanup(func() { cancel(); <-ended })
 	synctest.Wait()
 	return calls
 }
 
-func expectCalls(t *testing.T, calls *int, want int, when string) {
+func expectCalls(t *testing.T, calls *atomic.Int32, want int32, when string) {
 	t.Helper()
 	synctest.Wait()
-	if *calls != want {
-		t.Errorf("%s: told of %d changes, want %d", when, *calls, want)
+	if n := calls.Load(); n != want {
+		t.Errorf("%s: told of %d changes, want %d", when, n, want)
 	}
 }
 
