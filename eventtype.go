@@ -72,21 +72,22 @@ func AddEventType[T any](n *Namespace, name string, opts ...EventTypeOption) *Ev
 	if t.add(operation, spec); t.at == nil {
 		return t
 	}
-	for i := range fields.arguments {
-		t.addField(operation, &fields.arguments[i].Argument)
+	var zero T // what the type's own properties read as
+	for i, value := range fields.encode(reflect.ValueOf(&zero).Elem()) {
+		t.addField(operation, &fields.arguments[i].Argument, value)
 	}
 	return t
 }
 
 // addField adds a mandatory property (Part 3, 6.4.4.4), which events of the type have.
-func (t *EventType[T]) addField(operation string, field *ua.Argument) {
+func (t *EventType[T]) addField(operation string, field *ua.Argument, value ua.Variant) {
 	name := ua.QualifiedName{NamespaceIndex: t.ns, Name: field.Name}
 	t.paths = append(t.paths, []ua.QualifiedName{name})
 	property := node{srv: t.srv, ns: t.ns, path: t.path + "." + field.Name}
 	property.add(operation, addrspace.NodeSpec{
 		ID: ua.StringID(t.ns, property.path), Class: ua.NodeClassVariable, BrowseName: name, Description: field.Description,
 		Parent: t.at.ID(), ReferenceType: ua.NumericID(0, id.HasProperty), DataType: field.DataType,
-		ValueRank: &field.ValueRank, Dimensions: field.ArrayDimensions, Status: ua.BadWaitingForInitialData,
+		ValueRank: &field.ValueRank, Dimensions: field.ArrayDimensions, Value: value,
 	})
 	if property.at == nil {
 		return
