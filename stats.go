@@ -24,7 +24,7 @@ type Stats struct {
 	// Lane is where private-key operations take turns.
 	Lane actors.LaneStats
 	// Goroutines of the server by what they are: "reader", "channel", "session",
-	// "subscription".
+	// "subscription", "trust", "events".
 	Goroutines map[string]int
 	// Panics of the program's callbacks and managers since the start. Each cost
 	// one operation.

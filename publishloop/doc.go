@@ -19,8 +19,9 @@
 //
 // A value change never takes the mutex of a subscription. It goes into the queue
 // of the monitored item under that item's own mutex and, once per publishing
-// cycle, puts the item on the subscription's list of changed items, which is
-// lock-free. Nobody is woken for it: the next publishing tick finds the list.
+// cycle, puts the item on the subscription's list of changed items, under
+// a lock that is a leaf. Nobody is woken for it: the next publishing tick finds
+// the list.
 //
 // # Locks
 //
